@@ -48,7 +48,7 @@ type Commit struct {
 	Ops    []Op
 }
 
-// Guard is a condition of a commit: [At] or [Absent].
+// Guard is a condition of a commit: [At], [Absent] or [Fewer].
 type Guard interface{ guard() }
 
 // At holds when the document has this version; Version 0 means that it does not exist.
@@ -62,8 +62,15 @@ type Absent struct {
 	Index, Member string
 }
 
+// Fewer holds when the collection has fewer than N documents: what bounds a queue without reading it.
+type Fewer struct {
+	Collection string
+	N          int
+}
+
 func (At) guard()     {}
 func (Absent) guard() {}
+func (Fewer) guard()  {}
 
 // Op is one change: one of the types below.
 type Op interface{ op() }
