@@ -2,6 +2,7 @@ package store
 
 import (
 	"fmt"
+	"math"
 	"strings"
 )
 
@@ -66,6 +67,9 @@ func (c *Commit) checkOp(op Op) error {
 	case TrimLog:
 		return named(o.Log)
 	case Score:
+		if math.IsNaN(o.Score) {
+			return fmt.Errorf("the score of %q is not a number: %w", o.Member, ErrInvalid)
+		}
 		return named(o.Index, o.Member)
 	case ScoreNow:
 		return named(o.Index, o.Member)
@@ -74,12 +78,21 @@ func (c *Commit) checkOp(op Op) error {
 	case TrimOlder:
 		return named(o.Index)
 	case Wake:
+		if err := named(string(o.Agenda)); err != nil {
+			return err
+		}
 		return own(o.Member)
 	case Release:
+		if err := named(string(o.Claim.Agenda)); err != nil {
+			return err
+		}
 		return own(o.Claim.Member)
 	case Take:
 		if o.Holder == "" || o.Lease <= 0 {
 			return fmt.Errorf("a take needs a holder and a lease: %w", ErrInvalid)
+		}
+		if err := named(string(o.Agenda)); err != nil {
+			return err
 		}
 		return own(o.Member)
 	case Bury:
