@@ -168,8 +168,9 @@ type Store interface {
 	// now is the store's time, so that the caller can wait for the difference.
 	Due(ctx context.Context, agenda Agenda) (at, now time.Time, ok bool, err error)
 	// Reserve takes the next free place in each pace and returns how long to wait for the latest of them. Places are handed out in
-	// the order of the calls. A place cannot be given back.
-	Reserve(ctx context.Context, paces ...Pace) (wait time.Duration, err error)
+	// the order of the calls and cannot be given back. When the wait would be longer than max, ok is false and no place is taken (a
+	// place in one of several paces may be); a negative max takes any.
+	Reserve(ctx context.Context, max time.Duration, paces ...Pace) (wait time.Duration, ok bool, err error)
 	// Hold keeps the pace of key closed for d from now, as a platform's Retry-After demands. It never shortens a wait.
 	Hold(ctx context.Context, key string, d time.Duration) error
 	// Now is the store's time.
