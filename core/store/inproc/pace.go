@@ -46,17 +46,28 @@ type Place struct {
 	Burst int
 }
 
-// Reserve takes the next place in each pace and returns how long after now the latest of them is.
-func (p *Paces) Reserve(now time.Time, places ...Place) time.Duration {
+// Reserve takes the next place in each pace and returns how long after now the latest of them is. When that is more than most,
+// ok is false and no place is taken; a negative most takes any. A key that is named twice gets two places.
+func (p *Paces) Reserve(now time.Time, most time.Duration, places ...Place) (wait time.Duration, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	wait := time.Duration(0)
+	taken := make(map[string]slot, len(places))
 	for _, pl := range places {
-		at, next := p.slots[pl.Key].reserve(now, max(pl.Every, 0), pl.Burst)
+		s, again := taken[pl.Key]
+		if !again {
+			s = p.slots[pl.Key]
+		}
+		at, next := s.reserve(now, max(pl.Every, 0), pl.Burst)
+		taken[pl.Key] = next
 		wait = max(wait, at.Sub(now))
-		p.set(now, pl.Key, next)
 	}
-	return wait
+	if most >= 0 && wait > most {
+		return wait, false
+	}
+	for key, s := range taken {
+		p.set(now, key, s)
+	}
+	return wait, true
 }
 
 // Hold keeps the pace of key closed for d after now; it never shortens an earlier hold.

@@ -81,7 +81,7 @@ func (p *part) check(g store.Guard) (*store.ConflictError, error) {
 	case store.At:
 		version := int64(0)
 		if p != nil {
-			version = p.docs[g.Key].version
+			version = p.docs[g.Key.Collection][g.Key.Name].version
 		}
 		if version != g.Version {
 			return &store.ConflictError{Version: version}, nil
@@ -91,6 +91,10 @@ func (p *part) check(g store.Guard) (*store.ConflictError, error) {
 			return nil, nil
 		}
 		if _, ok := p.indexes[g.Index][g.Member]; ok {
+			return &store.ConflictError{}, nil
+		}
+	case store.Fewer:
+		if p != nil && len(p.docs[g.Collection]) >= g.N || g.N <= 0 {
 			return &store.ConflictError{}, nil
 		}
 	default:
@@ -151,15 +155,10 @@ func (w *writing) apply(op store.Op) {
 	switch o := op.(type) {
 	case store.Put:
 		p.revision++
-		old, ok := p.docs[o.Key]
-		born := p.revision
-		if ok {
-			born = old.born
-		}
-		put(&p.docs, o.Key, doc{value: own(o.Value), version: p.revision, born: born})
+		p.put(o.Key, o.Value)
 		w.res.Versions = append(w.res.Versions, p.revision)
 	case store.Delete:
-		delete(p.docs, o.Key)
+		delete(p.docs[o.Key.Collection], o.Key.Name)
 	case store.Append:
 		l := p.logs[o.Log]
 		if l == nil {
@@ -204,6 +203,19 @@ func (w *writing) apply(op store.Op) {
 	default:
 		panic(fmt.Sprintf("memory: %T passed Commit.Check and has no meaning", op))
 	}
+}
+
+func (p *part) put(k store.Key, value []byte) {
+	c := p.docs[k.Collection]
+	if c == nil {
+		c = map[string]doc{}
+		put(&p.docs, k.Collection, c)
+	}
+	born := p.revision
+	if old, ok := c[k.Name]; ok {
+		born = old.born
+	}
+	c[k.Name] = doc{value: own(value), version: p.revision, born: born}
 }
 
 func (p *part) score(index, member string, score float64) {

@@ -39,7 +39,8 @@ type part struct {
 	at int64
 	// revision is the version of the last Put.
 	revision int64
-	docs     map[store.Key]doc
+	// docs is by collection, then by name.
+	docs     map[string]map[string]doc
 	logs     map[string]*journal
 	indexes  map[string]map[string]float64
 	letters  map[string]letter

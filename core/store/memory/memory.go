@@ -116,19 +116,21 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// Reserve takes a place in each pace.
-func (s *Store) Reserve(ctx context.Context, paces ...store.Pace) (time.Duration, error) {
-	var wait time.Duration
-	err := s.call(ctx, Call{Method: "Reserve"}, func() error {
+// Reserve takes a place in each pace, or in none when the wait would be longer than most.
+func (s *Store) Reserve(ctx context.Context, most time.Duration, paces ...store.Pace) (wait time.Duration, ok bool, err error) {
+	err = s.call(ctx, Call{Method: "Reserve"}, func() error {
 		s.stats.trips.Add(1)
 		places := make([]inproc.Place, len(paces))
 		for i, p := range paces {
 			places[i] = inproc.Place(p)
 		}
-		wait = s.d.paces.Reserve(instant(s.d.now()), places...)
+		wait, ok = s.d.paces.Reserve(instant(s.d.now()), most, places...)
 		return nil
 	})
-	return wait, err
+	if err != nil {
+		return 0, false, err
+	}
+	return wait, ok, nil
 }
 
 // Hold closes a pace for a while.

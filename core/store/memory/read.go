@@ -42,14 +42,12 @@ func (s *Store) Read(ctx context.Context, queries ...store.Query) ([]store.Answe
 func (p *part) answer(q store.Query, a *store.Answer) error {
 	switch q := q.(type) {
 	case store.Get:
-		if d, ok := p.docs[q.Key]; ok {
+		if d, ok := p.docs[q.Key.Collection][q.Key.Name]; ok {
 			a.Docs = []store.Doc{d.out(q.Key)}
 		}
 	case store.List:
-		for k, d := range p.docs {
-			if k.Collection == q.Collection {
-				a.Docs = append(a.Docs, d.out(k))
-			}
+		for name, d := range p.docs[q.Collection] {
+			a.Docs = append(a.Docs, d.out(store.Key{Collection: q.Collection, Name: name}))
 		}
 		slices.SortFunc(a.Docs, func(x, y store.Doc) int { return strings.Compare(x.Key.Name, y.Key.Name) })
 	case store.Range:

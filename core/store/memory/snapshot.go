@@ -60,9 +60,12 @@ func (c *content) copy() content {
 // copy shares the values' bytes, which are never changed in place.
 func (p *part) copy() *part {
 	q := *p
-	q.docs, q.letters, q.repeats = maps.Clone(p.docs), maps.Clone(p.letters), maps.Clone(p.repeats)
+	q.letters, q.repeats = maps.Clone(p.letters), maps.Clone(p.repeats)
 	q.order = slices.Clone(p.order)
-	q.logs, q.indexes = nil, nil
+	q.docs, q.logs, q.indexes = nil, nil, nil
+	for name, c := range p.docs {
+		put(&q.docs, name, maps.Clone(c))
+	}
 	for name, l := range p.logs {
 		put(&q.logs, name, &journal{first: l.first, entries: slices.Clone(l.entries)})
 	}
@@ -87,8 +90,10 @@ func (d *data) lines() []string {
 	add := func(format string, args ...any) { out = append(out, fmt.Sprintf(format+"\n", args...)) }
 	for name, p := range d.parts {
 		add("%s revision %d at %d", name, p.revision, p.at)
-		for k, v := range p.docs {
-			add("%s doc %s/%s version %d born %d: %s", name, k.Collection, k.Name, v.version, v.born, v.value)
+		for collection, c := range p.docs {
+			for k, v := range c {
+				add("%s doc %s/%s version %d born %d: %s", name, collection, k, v.version, v.born, v.value)
+			}
 		}
 		for log, l := range p.logs {
 			for i, e := range l.entries {
