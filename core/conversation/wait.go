@@ -1,0 +1,83 @@
+package conversation
+
+import (
+	"time"
+
+	"herald/core/model"
+	"herald/core/session"
+	"herald/core/store"
+)
+
+// WaitDoc is a wait and, once there is one, its outcome. The first outcome wins by the document's version.
+type WaitDoc struct {
+	V       int              `json:"v"`
+	Session string           `json:"session"`
+	Wait    session.Wait     `json:"wait"`
+	Outcome *session.Outcome `json:"outcome,omitempty"`
+}
+
+// Key is the document's key.
+func (w *WaitDoc) Key() store.Key { return store.Key{Collection: Waits, Name: w.Wait.ID} }
+
+// Owed is a handover: what this partition owes another, kept until the other has taken it.
+type Owed struct {
+	V  int    `json:"v"`
+	ID string `json:"id"`
+	// Kind chooses the taker; To is the partition that takes; Data is the taker's.
+	Kind string          `json:"kind"`
+	To   store.Partition `json:"to"`
+	Data []byte          `json:"data"`
+	At   time.Time       `json:"at"`
+}
+
+// Key is the document's key.
+func (o *Owed) Key() store.Key { return store.Key{Collection: Handovers, Name: o.ID} }
+
+// Owe is the operations that owe o from partition p and wake its handover.
+func Owe(p store.Partition, o *Owed) []store.Op {
+	o.V = Version
+	return []store.Op{
+		store.Put{Key: o.Key(), Value: Encode(o)},
+		store.Wake{Agenda: store.Handover, Member: store.MemberOf(p, "")},
+	}
+}
+
+// TurnRecord is what is kept of a finished turn for `why` and for costs.
+type TurnRecord struct {
+	V       int             `json:"v"`
+	ID      string          `json:"id"`
+	Session string          `json:"session"`
+	Agent   string          `json:"agent"`
+	Person  string          `json:"person"`
+	Models  []string        `json:"models"`
+	Tools   []string        `json:"tools,omitempty"`
+	Rounds  int             `json:"rounds"`
+	Usage   model.Usage     `json:"usage"`
+	Cost    *float64        `json:"cost,omitempty"` // nil: unknown
+	Covers  []session.Cover `json:"covers"`
+	BeganAt time.Time       `json:"began_at"`
+	EndedAt time.Time       `json:"ended_at"`
+	// Failure is set when the turn failed or was stopped.
+	Failure *session.Failure `json:"failure,omitempty"`
+	Stopped bool             `json:"stopped,omitempty"`
+}
+
+// Key is the document's key.
+func (t *TurnRecord) Key() store.Key { return store.Key{Collection: Turns, Name: t.ID} }
+
+// TurnKey is the key of the record of turn id.
+func TurnKey(id string) store.Key { return store.Key{Collection: Turns, Name: id} }
+
+// Current is the document of the open session.
+type Current struct {
+	V     int           `json:"v"`
+	State session.State `json:"state"`
+	// LogFrom is the first entry of the log that the history needs.
+	LogFrom int64 `json:"log_from"`
+	// LastTurn is the id of the last finished turn.
+	LastTurn string `json:"last_turn,omitempty"`
+	// Fence is the attempt count of the claim under which the turn began, so that a change of hands during it is seen.
+	BeganUnder int64 `json:"began_under,omitempty"`
+	// BeganAt is the store's time when the turn under way was first committed.
+	BeganAt time.Time `json:"began_at,omitzero"`
+}
