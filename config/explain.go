@@ -1,0 +1,81 @@
+package config
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+)
+
+// Explain writes a table of every key: its value, where that came from, its
+// unit, its bounds and whether a change needs a restart. Keys of providers and
+// models stand once for each of them, and once with NAME where there is none.
+// Secrets are never written.
+func (c *Config) Explain(w io.Writer) error {
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(tw, "KEY\tVALUE\tFROM\tUNIT\tBOUNDS\tCHANGE TAKES EFFECT")
+	for _, s := range settings() {
+		for _, name := range c.namesFor(s) {
+			key := s.concrete(name)
+			e, known := c.origin[key]
+			from := e.source.String()
+			if !known || e.text == "" && e.source.Kind == FromDefault {
+				from = "-"
+			}
+			fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\n",
+				key, orDash(c.shownValue(s, e)), from, orDash(s.unit), orDash(s.bounds()), s.takesEffect())
+		}
+	}
+	// The writer keeps the first error of all the lines above.
+	return tw.Flush()
+}
+
+// namesFor returns the names to fill into the setting's key.
+func (c *Config) namesFor(s setting) []string {
+	var names []string
+	switch {
+	case strings.HasPrefix(s.key, providersKey+"."):
+		for _, p := range c.Providers {
+			names = append(names, p.Name)
+		}
+	case strings.HasPrefix(s.key, modelsKey+"."):
+		for _, m := range c.Models {
+			names = append(names, m.Name)
+		}
+	default:
+		return []string{""}
+	}
+	if len(names) == 0 {
+		return []string{"NAME"}
+	}
+	return names
+}
+
+// shownValue is the value for people; of a secret, the name of the place where
+// it stands.
+func (c *Config) shownValue(s setting, e effective) string {
+	switch {
+	case e.text == "":
+		return ""
+	case s.secret():
+		return e.text + " " + redacted
+	case s.kind == text && s.choices == nil:
+		return fmt.Sprintf("%q", e.text)
+	default:
+		return e.text
+	}
+}
+
+func (s setting) takesEffect() string {
+	if s.restart {
+		return "at restart"
+	}
+	return "at once"
+}
+
+func orDash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
+}
