@@ -1,0 +1,52 @@
+# Everything a person needs to build, try and check Herald. "make help" lists it.
+
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+
+# What the longer targets take: SAMPLE bounds the crash matrix to so many cases (0: all), SEED picks them; ARGS goes to
+# the program of the target as it is.
+SAMPLE ?= 0
+SEED ?= 1
+ARGS ?=
+
+.PHONY: help run demo build test race lint fmt bench crash sabotage verify setup
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+run: ## Run the service with ./herald.toml, or without a file: SQLite and the terminal
+	go run ./cmd/herald run $(ARGS)
+
+demo: ## See Herald at work in under a minute: no network, no token, no Redis
+	go run ./cmd/herald demo $(ARGS)
+
+build: ## Build bin/herald
+	CGO_ENABLED=0 go build -trimpath -o bin/herald ./cmd/herald
+
+setup: ## Install what the tests need, or say what is missing
+	@.ci/setup
+
+test: setup ## Run all tests (needs a redis-server program; installs it where it can)
+	go test -shuffle=on ./...
+
+race: setup ## Run all tests under the race detector (needs a C compiler)
+	go test -race -shuffle=on ./...
+
+lint: ## Check format, vet, staticcheck, the module file and the architecture
+	@.ci/lint
+
+fmt: ## Format the source
+	GOBIN=$(CURDIR)/.tools go -C .ci/tools install mvdan.cc/gofumpt
+	.tools/gofumpt -l -w $$(git ls-files -co --exclude-standard '*.go')
+
+bench: setup ## Measure messages a second, latency, round trips and memory on all stores
+	go run ./cmd/internal/bench $(ARGS)
+
+crash: setup ## Kill the service at each fail point (SAMPLE=N SEED=S for a part)
+	go run ./cmd/internal/crash -sample $(SAMPLE) -seed $(SEED) $(ARGS)
+
+sabotage: setup ## Prove that the tests see 20 defects planted one at a time
+	go run ./cmd/internal/sabotage $(ARGS)
+
+verify: ## All that a change must pass
+	.ci/run

@@ -1,0 +1,85 @@
+package archtest_test
+
+// layer orders the packages. A package may import from lower layers what its row allows, from its own layer only what its
+// row names, and nothing from above.
+type layer int
+
+// The layers, lowest first.
+const (
+	vocabulary layer = iota // words that adapters and core share
+	ports                   // what core asks of the outside, as interfaces and data
+	heart                   // pure: events to state, state to decisions, and their layout in a store
+	engines                 // perform decisions over ports
+	drivers                 // implement a port or a platform; know an SDK
+	edge                    // configuration and what only the command may know
+	command                 // wires everything together
+)
+
+var layerNames = map[string]layer{
+	"@vocabulary": vocabulary, "@ports": ports, "@heart": heart, "@engines": engines, "@drivers": drivers, "@edge": edge,
+}
+
+// row says what one package, or with "/..." a package and all below it, may import.
+type row struct {
+	pkg   string
+	layer layer
+	// may lists packages of the module; "@name" stands for a whole layer.
+	may []string
+	// modules lists the only packages from outside of the module and the standard library; each covers what lies below it.
+	modules []string
+	// tests lists packages of the module that only its tests may import, beside testHelpers.
+	tests []string
+	// not lists packages of the standard library that its code must not import.
+	not []string
+}
+
+// pure is what code without input and output has no use for.
+var pure = []string{"context", "database/sql", "log", "log/slog", "math/rand", "math/rand/v2", "net", "net/http", "os", "sync", "syscall"}
+
+// table is read from the most exact row to the least: the longest pattern that matches a package decides.
+var table = []row{
+	{pkg: "core/chat", layer: vocabulary, not: []string{"net", "net/http", "os"}},
+
+	{pkg: "core/store", layer: ports, not: []string{"database/sql", "net", "net/http", "os"}},
+	{pkg: "core/model", layer: ports, not: []string{"net", "net/http", "os"}},
+
+	{pkg: "core/session", layer: heart, may: []string{"@vocabulary", "core/model"}, not: pure},
+	{pkg: "core/conversation", layer: heart, may: []string{"@vocabulary", "@ports", "core/session"}, not: []string{"net", "net/http", "os"}},
+
+	{pkg: "core/store/inproc", layer: drivers, may: []string{"core/store"}},
+	{pkg: "core/store/memory", layer: drivers, may: []string{"core/store", "core/store/inproc"}},
+	{pkg: "core/store/redis/...", layer: drivers, may: []string{"core/store", "core/store/inproc"}, modules: []string{"github.com/redis/go-redis/v9"}, tests: []string{"core/store/redis/..."}},
+	{pkg: "core/model/openai", layer: drivers, may: []string{"core/model"}, modules: []string{"github.com/sashabaranov/go-openai"}},
+	{pkg: "core/model/modeltest", layer: drivers, may: []string{"core/model"}, tests: []string{"core/model/openai"}},
+
+	{pkg: "bots/bottest/wire", layer: drivers},
+	{pkg: "bots/bottest/platform", layer: drivers, may: []string{"bots/bottest/wire"}, tests: []string{"bots/bottest/testbot"}},
+	{pkg: "bots/bottest/testbot", layer: drivers, may: []string{"@vocabulary", "bots/bottest/wire"}},
+
+	{pkg: "config", layer: edge, modules: []string{"github.com/pelletier/go-toml/v2", "github.com/fsnotify/fsnotify"}},
+
+	{pkg: "cmd/internal/archtest", layer: command},
+}
+
+// testHelpers may be imported by every test, and by no code that is built into the program: see helperHomes.
+var testHelpers = []string{
+	"core/store/memory", "core/model/modeltest", "bots/bottest/platform", "bots/bottest/testbot", "bots/bottest/wire",
+}
+
+// testModules may be imported by every test.
+var testModules = []string{
+	"github.com/google/go-cmp", "pgregory.net/rapid", "go.uber.org/goleak",
+}
+
+// sdks names where each SDK may be known at all, tests included: one folder each.
+var sdks = map[string]string{
+	"github.com/redis/go-redis":           "core/store/redis",
+	"modernc.org/sqlite":                  "core/store/sqlite",
+	"github.com/sashabaranov/go-openai":   "core/model/openai",
+	"github.com/slack-go/slack":           "bots/slack",
+	"github.com/bwmarrin/discordgo":       "bots/discord",
+	"github.com/robfig/cron":              "scheduler",
+	"github.com/alecthomas/kong":          "cmd",
+	"github.com/prometheus/client_golang": "cmd",
+	"github.com/pelletier/go-toml":        "config",
+}
