@@ -68,8 +68,6 @@ type CallState struct {
 	Begun    bool   `json:"begun,omitempty"`
 	Waits    string `json:"waits,omitempty"`
 	Approved string `json:"approved,omitempty"` // by whom
-	// Reply is the outcome of a question or timer that the call waited for, for its tool to go on with.
-	Reply *Outcome `json:"reply,omitempty"`
 	// Child is the frame that the call pushed.
 	Child  string `json:"child,omitempty"`
 	Status Status `json:"status,omitempty"` // set when it has ended
