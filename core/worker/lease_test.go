@@ -3,6 +3,7 @@ package worker_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -203,6 +204,33 @@ func TestGiveBackOverAnOutage(t *testing.T) {
 		claims := got.all()
 		if len(claims) != 2 || claims[1].Attempt != 1 {
 			t.Errorf("claims %+v, want a second one that is attempt 1", claims)
+		}
+	})
+}
+
+// TestGiveBackKeepsEarlierAttempts: what is given back counts nothing and forgives nothing.
+func TestGiveBackKeepsEarlierAttempts(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		st := memory.New(memory.Options{})
+		var got seen
+		run(t, st, nil, func(ctx context.Context, c store.Claim, _ <-chan struct{}) error {
+			switch got.add(c) {
+			case 1:
+				return errors.New("trouble")
+			case 2:
+				return worker.GiveBack(errors.New("not now"), time.Second)
+			}
+			return release(ctx, st, c)
+		})
+		wake(t, st, member(1), 0)
+		time.Sleep(2 * lease)
+		var attempts []int
+		for _, c := range got.all() {
+			attempts = append(attempts, c.Attempt)
+		}
+		if !slices.Equal(attempts, []int{1, 2, 2}) {
+			t.Errorf("attempts %v, want 1, 2 and again 2", attempts)
 		}
 	})
 }
