@@ -44,8 +44,8 @@ func TestPollFindsWhatNoHintNamed(t *testing.T) {
 		from, to time.Duration
 	}{
 		{"due now", 0, 0, 2500 * time.Millisecond},
-		{"due before the next poll", time.Second, time.Second, 2500 * time.Millisecond},
-		{"due much later", time.Minute, time.Minute, time.Minute + time.Millisecond},
+		{"due between two polls", 3 * time.Second, 3 * time.Second, 3001 * time.Millisecond},
+		{"due much later", 61 * time.Second, 61 * time.Second, 61*time.Second + time.Millisecond},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()

@@ -171,6 +171,31 @@ func TestExpect(t *testing.T) {
 	}
 }
 
+// TestExpectHoldsHintsBack: what came for the member while its commit was under way is looked at when nothing was taken.
+func TestExpectHoldsHintsBack(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		st := memory.New(memory.Options{})
+		var claimed atomic.Int64
+		r := run(t, st, func(o *worker.Options) { o.Poll = time.Hour }, func(ctx context.Context, c store.Claim, _ <-chan struct{}) error {
+			claimed.Add(1)
+			return release(ctx, st, c)
+		})
+		synctest.Wait()
+		done := r.Expect(member(1))
+		wake(t, st, member(1), 0)
+		synctest.Wait()
+		if claimed.Load() != 0 {
+			t.Fatal("an expected member was claimed")
+		}
+		done(nil, nil)
+		synctest.Wait()
+		if claimed.Load() != 1 {
+			t.Errorf("claimed %d times after nothing was taken, want once", claimed.Load())
+		}
+	})
+}
+
 func TestStop(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
