@@ -65,11 +65,12 @@ func maskedURL(u storeURL) string {
 func (l *loader) checkProviders(cfg *Config) {
 	for i := range cfg.Providers {
 		p := &cfg.Providers[i]
-		key := providersKey + "." + p.Name
+		key := under(providersKey, p.Name)
+		p.BaseURL = strings.TrimRight(p.BaseURL, "/")
 		p.APIKey = l.secret(key+".api_key", p.APIKeyEnv, p.APIKeyFile)
 		_, named := l.namedSecret(key + ".api_key")
 		if p.BaseURL == defaultBaseURL && !named && !l.spoiledSecret(key+".api_key") && !l.spoiled[key+".base_url"] {
-			l.report(l.mention[key].problem(keyText([]string{providersKey, p.Name}),
+			l.report(l.mention[key].problem(key,
 				faultf("needs a key, because it is at %s", defaultBaseURL).
 					withHint("set api_key_env, or base_url to another endpoint")))
 		}
@@ -79,8 +80,7 @@ func (l *loader) checkProviders(cfg *Config) {
 func (l *loader) checkModels(cfg *Config) {
 	for i := range cfg.Models {
 		m := &cfg.Models[i]
-		key := modelsKey + "." + m.Name
-		shown := keyText([]string{modelsKey, m.Name})
+		key := under(modelsKey, m.Name)
 		if m.Provider == "" && !l.spoiled[key+".provider"] {
 			l.adoptProvider(cfg, m)
 		}
@@ -89,7 +89,7 @@ func (l *loader) checkModels(cfg *Config) {
 		case l.spoiled[key+".provider"]:
 			continue
 		case m.Provider == "":
-			l.report(l.mention[key].problem(shown, faultf("names no provider").withHint("add provider = %q", l.anyProvider())))
+			l.report(l.mention[key].problem(key, faultf("names no provider").withHint("add provider = %q", l.anyProvider())))
 			continue
 		case !ok:
 			src := l.given[key+".provider"].source
@@ -97,17 +97,17 @@ func (l *loader) checkModels(cfg *Config) {
 			if near := nearest(m.Provider, l.names[providersKey]); near != "" {
 				f.hint = fmt.Sprintf("did you mean %q?", near)
 			} else {
-				f.hint = fmt.Sprintf("add [%s]", keyText([]string{providersKey, m.Provider}))
+				f.hint = fmt.Sprintf("add [%s]", under(providersKey, m.Provider))
 			}
-			l.report(src.problem(keyText([]string{modelsKey, m.Name, "provider"}), f))
+			l.report(src.problem(key+".provider", f))
 			continue
 		}
 		if m.Model == "" && p.DefaultModel != "" {
 			m.Model = p.DefaultModel
-			cfg.origin[key+".model"] = effective{text: m.Model, source: cfg.origin[providersKey+"."+p.Name+".default_model"].source}
+			cfg.origin[key+".model"] = effective{text: m.Model, source: cfg.origin[under(providersKey, p.Name)+".default_model"].source}
 		}
-		if m.Model == "" && !l.spoiled[key+".model"] && !l.spoiled[providersKey+"."+p.Name+".default_model"] {
-			l.report(l.mention[key].problem(shown, faultf("names no model, and its provider %q has no default_model", p.Name).
+		if m.Model == "" && !l.spoiled[key+".model"] && !l.spoiled[under(providersKey, p.Name)+".default_model"] {
+			l.report(l.mention[key].problem(key, faultf("names no model, and its provider %q has no default_model", p.Name).
 				withHint("add model = \"ID\" with the provider's own id of the model")))
 		}
 	}
@@ -124,7 +124,7 @@ func (l *loader) adoptProvider(cfg *Config, m *Model) {
 	default:
 		return
 	}
-	cfg.origin[modelsKey+"."+m.Name+".provider"] = effective{text: m.Provider}
+	cfg.origin[under(modelsKey, m.Name)+".provider"] = effective{text: m.Provider}
 }
 
 // anyProvider is a provider's name for a hint.
@@ -143,15 +143,15 @@ func (l *loader) implyModels(cfg *Config) {
 		if p.DefaultModel == "" || used {
 			continue
 		}
-		src := cfg.origin[providersKey+"."+p.Name+".default_model"].source
+		src := cfg.origin[under(providersKey, p.Name)+".default_model"].source
 		if other, taken := cfg.Model(p.Name); taken {
-			l.report(src.problem(keyText([]string{providersKey, p.Name, "default_model"}),
-				faultf("would be a model named %q, and [%s] is one already, of provider %q", p.Name, keyText([]string{modelsKey, p.Name}), other.Provider).
+			l.report(src.problem(under(providersKey, p.Name)+".default_model",
+				faultf("would be a model named %q, and [%s] is one already, of provider %q", p.Name, under(modelsKey, p.Name), other.Provider).
 					withHint("add a [models.NAME] with provider = %q", p.Name)))
 			continue
 		}
 		if f := checkName(modelsKey, p.Name); f != nil {
-			l.report(src.problem(keyText([]string{providersKey, p.Name, "default_model"}), f))
+			l.report(src.problem(under(providersKey, p.Name)+".default_model", f))
 			continue
 		}
 		l.implyModel(cfg, p, src)

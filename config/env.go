@@ -88,7 +88,8 @@ func (l *loader) unknownVariable(v variable) Problem {
 		}
 		names = append(names, s.envFor(name))
 	}
-	if near := nearest(v.name, append(names, envConfigFile)); near != "" {
+	most := max(1, len(v.path[len(v.path)-1])/3)
+	if near := nearestWithin(v.name, append(names, envConfigFile), most); near != "" {
 		p.Hint = "did you mean " + near + "?"
 	} else {
 		p.Hint = "the names are HERALD_ and the key in capitals, with __ for each dot, such as HERALD_STORE__URL"

@@ -23,7 +23,7 @@ func (c *Config) Explain(w io.Writer) error {
 				from = "-"
 			}
 			fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\n",
-				key, orDash(c.shownValue(s, e)), from, orDash(s.unit), orDash(s.bounds()), s.takesEffect())
+				key, orDash(c.shownValue(s, e)), from, orDash(s.unit), orDash(s.limits()), s.takesEffect())
 		}
 	}
 	// The writer keeps the first error of all the lines above.
@@ -64,6 +64,14 @@ func (c *Config) shownValue(s setting, e effective) string {
 	default:
 		return e.text
 	}
+}
+
+// limits are the bounds and, where the key does not always apply, when it does.
+func (s setting) limits() string {
+	if s.only == "" {
+		return s.bounds()
+	}
+	return strings.TrimPrefix(s.bounds()+"; "+s.only+" only", "; ")
 }
 
 func (s setting) takesEffect() string {

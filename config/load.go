@@ -91,20 +91,34 @@ func (l *loader) report(p Problem) { l.problems = append(l.problems, p) }
 // could be understood.
 func (l *loader) readFile(data []byte) bool {
 	entries, faults, complete := scan(data)
-	for _, f := range faults {
-		src := Source{Kind: FromFile, File: l.place.shown, Line: f.line, Column: f.col}
-		l.report(src.problem(f.key, &f.fault))
-	}
+	first := map[string]int{} // key → line
 	var refused [][]string // sections that were reported; their keys are not, again
 	for _, e := range entries {
 		if slices.ContainsFunc(refused, func(r []string) bool { return below(e.path, r) }) {
 			continue
 		}
+		if line, again := first[e.key()]; again && !e.array {
+			l.report(l.inFile(e.line, e.col).problem(e.key(), faultf("is given twice, the first time in line %d", line).
+				withHint("leave one of them out")))
+		}
+		first[e.key()] = e.line
 		if !l.take(e) && e.table {
 			refused = append(refused, e.path)
 		}
 	}
+	for _, f := range faults {
+		// What was found above is told with more knowledge than here.
+		known := slices.ContainsFunc(l.problems, func(p Problem) bool { return p.Line == f.line })
+		if !known || !complete {
+			l.report(l.inFile(f.line, f.col).problem(f.key, &f.fault))
+		}
+	}
 	return complete
+}
+
+// inFile is the source of what stands at that place of the file.
+func (l *loader) inFile(line, col int) Source {
+	return Source{Kind: FromFile, File: l.place.shown, Line: line, Column: col}
 }
 
 func below(path, parent []string) bool {
@@ -113,7 +127,7 @@ func below(path, parent []string) bool {
 
 // take judges one entry and reports whether it was accepted.
 func (l *loader) take(e entry) bool {
-	src := Source{Kind: FromFile, File: l.place.shown, Line: e.line, Column: e.col}
+	src := l.inFile(e.line, e.col)
 	refuse := func(f *fault) bool {
 		l.report(src.problem(e.key(), f))
 		return false
@@ -157,10 +171,6 @@ func (l *loader) take(e entry) bool {
 	return refuse(faultf("unknown key").withHint("%s", l.table.suggestion(e.path)))
 }
 
-func (s setting) concreteSection(name string) string {
-	return strings.Replace(s.section(), "*", name, 1)
-}
-
 // give decodes a value and keeps it, replacing one that was given earlier.
 func (l *loader) give(s setting, name string, value any, src Source) {
 	key := s.concrete(name)
@@ -171,20 +181,11 @@ func (l *loader) give(s setting, name string, value any, src Source) {
 	v, f := s.decode(value, src.Kind == FromEnv)
 	if f != nil {
 		l.spoiled[key] = true
-		l.report(src.problem(l.shownKey(s, name), f))
+		l.report(src.problem(key, f))
 		return
 	}
 	delete(l.spoiled, key)
 	l.given[key] = given{setting: s, value: v, source: src}
-}
-
-// shownKey is the key for people, with a name quoted that needs it.
-func (l *loader) shownKey(s setting, name string) string {
-	if name == "" {
-		return s.key
-	}
-	section, _, _ := strings.Cut(s.key, ".")
-	return keyText([]string{section, name, s.leaf()})
 }
 
 // mentionParent notes a provider or model of which only a wrong key is given,
@@ -199,7 +200,7 @@ func (l *loader) mentionParent(path []string, src Source) {
 }
 
 func (l *loader) mentionName(section, name string, src Source) {
-	if key := section + "." + name; l.mention[key] == (Source{}) {
+	if key := under(section, name); l.mention[key] == (Source{}) {
 		l.mention[key] = src
 		l.names[section] = append(l.names[section], name)
 	}
@@ -210,8 +211,8 @@ func (l *loader) checkNames() {
 	for _, section := range []string{providersKey, modelsKey} {
 		folded := map[string]string{}
 		for _, name := range l.names[section] {
-			src := l.mention[section+"."+name]
-			key := keyText([]string{section, name})
+			key := under(section, name)
+			src := l.mention[key]
 			if f := checkName(section, name); f != nil {
 				l.report(src.problem(key, f))
 				continue

@@ -108,7 +108,9 @@ func (t table) suggestion(path []string) string {
 	if near := nearest(last, siblings); near != "" {
 		return fmt.Sprintf("did you mean %q?", strings.TrimPrefix(parent+"."+near, "."))
 	}
-	if near := nearest(keyText(path), all); near != "" {
+	// Only the last part may differ much: the rest is the section, which is
+	// right far more often than not.
+	if near := nearestWithin(keyText(path), all, max(1, len(last)/3)); near != "" {
 		return fmt.Sprintf("did you mean %q?", near)
 	}
 	// The key may exist in another section.

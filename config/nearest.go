@@ -5,6 +5,11 @@ import "strings"
 // nearest returns the candidate that the word most likely meant, "" when none
 // is near enough to be worth naming.
 func nearest(word string, candidates []string) string {
+	return nearestWithin(word, candidates, max(1, len(word)/3))
+}
+
+// nearestWithin is nearest for words that are allowed that many edits.
+func nearestWithin(word string, candidates []string, most int) string {
 	w := canonical(word)
 	best, bestDistance := "", len(w)+1
 	for _, c := range candidates {
@@ -13,7 +18,7 @@ func nearest(word string, candidates []string) string {
 			best, bestDistance = c, d
 		}
 	}
-	if bestDistance <= max(1, len(w)/3) {
+	if bestDistance <= most {
 		return best
 	}
 	// "max_tokens" is many edits away from "max_output_tokens" and yet means it.

@@ -42,6 +42,7 @@ func Render(a Answers) []byte {
 	values := a.values()
 	section := ""
 	for _, s := range settings() {
+		b.WriteString("\n")
 		if s.section() != section {
 			section = s.section()
 			a.writeHeader(&b, section)
@@ -89,13 +90,11 @@ func (a Answers) writeHeader(b *bytes.Buffer, section string) {
 	name, mark := section, ""
 	switch section {
 	case providersKey + ".*":
-		b.WriteString("\n# A provider is an endpoint that serves models. There may be several.\n")
+		b.WriteString("# A provider is an endpoint that serves models. There may be several.\n")
 		name = keyText([]string{providersKey, orName(a.ProviderName)})
 	case modelsKey + ".*":
-		b.WriteString("\n# A model as Herald names it. There may be several; without any, each provider's default_model is one.\n")
+		b.WriteString("# A model as Herald names it. There may be several; without any, each provider's default_model is one.\n")
 		name = modelsKey + ".NAME"
-	default:
-		b.WriteString("\n")
 	}
 	if a.commented(section) {
 		mark = "# "
@@ -115,11 +114,8 @@ func writeSetting(b *bytes.Buffer, s setting, answer string, commented bool) {
 	if s.unit != "" {
 		facts = append(facts, s.unit)
 	}
-	if bounds := s.bounds(); bounds != "" {
-		facts = append(facts, bounds)
-	}
-	if s.only != "" {
-		facts = append(facts, s.only+" only")
+	if limits := s.limits(); limits != "" {
+		facts = append(facts, limits)
 	}
 	doc := s.doc
 	if len(facts) > 0 {
@@ -134,18 +130,22 @@ func writeSetting(b *bytes.Buffer, s setting, answer string, commented bool) {
 		if !commented {
 			mark = ""
 		}
-	case s.optional:
-		value = ""
 	default:
 		value = s.example()
 	}
-	fmt.Fprintln(b, strings.TrimRight(mark+s.leaf()+" = "+value, " "))
+	fmt.Fprintf(b, "%s%s = %s\n", mark, s.leaf(), value)
 }
 
-// example writes the default as TOML.
+// example writes the default, or what a value could be, as TOML.
 func (s setting) example() string {
-	switch s.kind {
-	case whole, decimal, truth:
+	switch {
+	case s.optional && s.kind == list:
+		return "[" + quoteTOML(s.sample) + "]"
+	case s.optional && s.kind != whole && s.kind != decimal:
+		return quoteTOML(s.sample)
+	case s.optional:
+		return s.sample
+	case s.kind == whole || s.kind == decimal || s.kind == truth:
 		return s.def
 	default:
 		return quoteTOML(strings.NewReplacer("{xdg_data}", "~/.local/share", "{data_dir}", "~/.local/share/herald").Replace(s.def))

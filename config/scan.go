@@ -94,6 +94,7 @@ func scanOnce(doc []byte) ([]entry, *syntaxFault) {
 		f.text = pe.Message
 	}
 	f.line, f.col = w.position(offset)
+	f.key = w.keyBefore(offset)
 	if strings.Contains(f.text, "at start of value") {
 		f.hint = "texts stand in quotes"
 	}
@@ -191,6 +192,17 @@ func (w *walker) position(offset int) (line, col int) {
 		}
 	}
 	return w.line, len([]rune(string(w.doc[w.lineStart:offset]))) + 1
+}
+
+// keyBefore returns the key of the line in which something is wrong, "" when
+// the fault is not in a value.
+func (w *walker) keyBefore(offset int) string {
+	key, _, isValue := strings.Cut(string(w.doc[w.lineStart:offset]), "=")
+	key = strings.TrimSpace(key)
+	if !isValue || key == "" || strings.Trim(key, bareKey+".") != "" {
+		return ""
+	}
+	return strings.TrimPrefix(keyText(w.table)+"."+key, ".")
 }
 
 func valueOf(n *unstable.Node) any {

@@ -37,8 +37,9 @@ type setting struct {
 	// def is the default as text. "{data_dir}" stands for the data folder.
 	def string
 	// optional means that without a value there is none: the field stays nil
-	// or empty, and that is no default.
+	// or empty, and that is no default. sample then shows what one looks like.
 	optional bool
+	sample   string
 	// doc says in a sentence or two what the setting is for.
 	doc string
 	// check looks at a text that has the right type; nil for no further check.
@@ -61,10 +62,19 @@ func (s setting) leaf() string {
 	return s.key[strings.LastIndexByte(s.key, '.')+1:]
 }
 
-// concrete returns the key with the name of a provider or model filled in.
+// concrete returns the key with the name of a provider or model filled in, as
+// TOML writes it.
 func (s setting) concrete(name string) string {
-	return strings.Replace(s.key, "*", name, 1)
+	return strings.Replace(s.key, "*", keyText([]string{name}), 1)
 }
+
+// concreteSection returns the section of the concrete key.
+func (s setting) concreteSection(name string) string {
+	return strings.Replace(s.section(), "*", keyText([]string{name}), 1)
+}
+
+// under returns the key of a provider or model, as TOML writes it.
+func under(section, name string) string { return keyText([]string{section, name}) }
 
 // envFor returns the environment variable of the key for that name.
 func (s setting) envFor(name string) string {

@@ -36,10 +36,10 @@ func (c *Config) Summary(w io.Writer, agents ...string) error {
 		}
 		models = append(models, fmt.Sprintf("%s (%s at %s, %s)", m.Name, m.Model, m.Provider, strength))
 	}
-	section(&b, "Providers", providers)
-	section(&b, "Models", models)
+	bullets(&b, "Providers", providers)
+	bullets(&b, "Models", models)
 	if len(agents) > 0 {
-		section(&b, "Agents", agents)
+		bullets(&b, "Agents", agents)
 	}
 	if hint := c.NoModelHint(); hint != "" {
 		b.WriteString("\n" + hint)
@@ -48,7 +48,7 @@ func (c *Config) Summary(w io.Writer, agents ...string) error {
 	return err
 }
 
-func section(b *strings.Builder, title string, items []string) {
+func bullets(b *strings.Builder, title string, items []string) {
 	fmt.Fprintln(b, title)
 	if len(items) == 0 {
 		fmt.Fprintln(b, "• none")

@@ -17,7 +17,7 @@ func settings() []setting {
 			doc: "Time zone of the installation, used where neither the person nor the workspace has one.",
 		},
 		{
-			key: "admins", kind: list, optional: true, form: "slack:TEAM/USER, discord:ID", check: checkIdentity,
+			key: "admins", kind: list, optional: true, sample: "slack:T0123/U0456", form: "slack:TEAM/USER, discord:ID", check: checkIdentity,
 			doc: "Identities that are admins from the first start on.",
 		},
 		{
@@ -38,11 +38,11 @@ func storeSettings() []setting {
 			doc: "Where everything is kept: an embedded file for one process, Redis for several replicas, memory for trials.",
 		},
 		{
-			key: "store.password_env", kind: envName, optional: true, only: driverRedis, form: "name of a variable", check: checkEnvName, restart: true,
+			key: "store.password_env", kind: envName, optional: true, sample: "REDIS_PASSWORD", only: driverRedis, form: "name of a variable", check: checkEnvName, restart: true,
 			doc: "Environment variable that holds the password of Redis.",
 		},
 		{
-			key: "store.password_file", kind: secretFile, optional: true, only: driverRedis, restart: true,
+			key: "store.password_file", kind: secretFile, optional: true, sample: "/run/secrets/redis_password", only: driverRedis, restart: true,
 			doc: "File that holds the password of Redis, instead of password_env.",
 		},
 		{
@@ -71,15 +71,15 @@ func modelSettings() []setting {
 			doc: "Address of the endpoint, without /chat/completions.",
 		},
 		{
-			key: "providers.*.api_key_env", kind: envName, optional: true, form: "name of a variable", check: checkEnvName,
+			key: "providers.*.api_key_env", kind: envName, optional: true, sample: "OPENAI_API_KEY", form: "name of a variable", check: checkEnvName,
 			doc: "Environment variable that holds the key. Endpoints without a key need none.",
 		},
 		{
-			key: "providers.*.api_key_file", kind: secretFile, optional: true,
+			key: "providers.*.api_key_file", kind: secretFile, optional: true, sample: "/run/secrets/openai_api_key",
 			doc: "File that holds the key, instead of api_key_env.",
 		},
 		{
-			key: "providers.*.default_model", kind: text, optional: true, form: "the provider's own id",
+			key: "providers.*.default_model", kind: text, optional: true, sample: "gpt-4.1-mini", form: "the provider's own id",
 			doc: "Model for every [models.NAME] of this provider that names none; without such a section it is a model of its own, named like the provider.",
 		},
 		{
@@ -87,19 +87,19 @@ func modelSettings() []setting {
 			doc: "Ask for token counts in streamed answers. Turn it off for servers that refuse the option; costs are then unknown.",
 		},
 		{
-			key: "models.*.provider", kind: text, optional: true, form: "name of a provider",
+			key: "models.*.provider", kind: text, optional: true, sample: "NAME", form: "name of a provider",
 			doc: "Provider that serves the model. May be left out when there is only one, or one of the model's name.",
 		},
 		{
-			key: "models.*.model", kind: text, optional: true, form: "the provider's own id",
+			key: "models.*.model", kind: text, optional: true, sample: "gpt-4.1-mini", form: "the provider's own id",
 			doc: "Id of the model at the provider. May be left out when the provider has a default_model.",
 		},
 		{
-			key: "models.*.strength", kind: text, optional: true, choices: []string{"very_low", "low", "average", "high", "very_high"},
+			key: "models.*.strength", kind: text, optional: true, sample: "average", choices: []string{"very_low", "low", "average", "high", "very_high"},
 			doc: "How able the model is. An agent that asks for a strength gets the nearest one; a model without it counts as too weak.",
 		},
 		{
-			key: "models.*.scope", kind: text, optional: true, form: "free text",
+			key: "models.*.scope", kind: text, optional: true, sample: "everyday questions", form: "free text",
 			doc: "What the model is good for. It breaks ties between models of one strength.",
 		},
 		{
@@ -111,23 +111,23 @@ func modelSettings() []setting {
 			doc: "Size of the model's context. Set it for local models: a value above the real one ends in errors of the provider.",
 		},
 		{
-			key: "models.*.temperature", kind: decimal, optional: true, min: 0, max: 2,
+			key: "models.*.temperature", kind: decimal, optional: true, sample: "0.7", min: 0, max: 2,
 			doc: "Sampling temperature. Without it the provider's own holds.",
 		},
 		{
-			key: "models.*.max_output_tokens", kind: whole, unit: "tokens", optional: true, min: 1, max: 10_000_000,
+			key: "models.*.max_output_tokens", kind: whole, unit: "tokens", optional: true, sample: "4096", min: 1, max: 10_000_000,
 			doc: "Longest answer. Without it the provider's own limit holds.",
 		},
 		{
-			key: "models.*.input_price", kind: decimal, unit: perMillion, optional: true, min: 0, max: 1_000_000,
+			key: "models.*.input_price", kind: decimal, unit: perMillion, optional: true, sample: "0.4", min: 0, max: 1_000_000,
 			doc: "Price of tokens sent, in one currency of your choice. Without it costs are shown as unknown.",
 		},
 		{
-			key: "models.*.cached_price", kind: decimal, unit: perMillion, optional: true, min: 0, max: 1_000_000,
+			key: "models.*.cached_price", kind: decimal, unit: perMillion, optional: true, sample: "0.1", min: 0, max: 1_000_000,
 			doc: "Price of tokens that the provider read from its cache. Without it costs with cached tokens are unknown.",
 		},
 		{
-			key: "models.*.output_price", kind: decimal, unit: perMillion, optional: true, min: 0, max: 1_000_000,
+			key: "models.*.output_price", kind: decimal, unit: perMillion, optional: true, sample: "1.6", min: 0, max: 1_000_000,
 			doc: "Price of tokens received. Without it costs are shown as unknown.",
 		},
 	}
