@@ -56,6 +56,8 @@ var table = []row{
 	{pkg: "bots/bottest/platform", layer: drivers, may: []string{"bots/bottest/wire"}, tests: []string{"bots/bottest/testbot"}},
 	{pkg: "bots/bottest/testbot", layer: drivers, may: []string{"@vocabulary", "bots/bottest/wire"}},
 
+	{pkg: "agents", layer: drivers, modules: []string{"go.yaml.in/yaml/v4"}},
+
 	{pkg: "config", layer: edge, modules: []string{"github.com/pelletier/go-toml/v2", "github.com/fsnotify/fsnotify"}},
 
 	{pkg: "cmd/internal/archtest", layer: command},
