@@ -99,6 +99,13 @@ func (p *Paces) set(now time.Time, key string, s slot) {
 	p.sweep = 2 * len(p.slots)
 }
 
+// Reset forgets all paces, as a restart of the process does.
+func (p *Paces) Reset() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.slots, p.sweep = nil, 0
+}
+
 // Len is the number of paces that are remembered.
 func (p *Paces) Len() int {
 	p.mu.Lock()

@@ -40,11 +40,11 @@ type part struct {
 	// revision is the version of the last Put.
 	revision int64
 	// docs is by collection, then by name.
-	docs     map[string]map[string]doc
-	logs     map[string]*journal
-	indexes  map[string]map[string]float64
-	letters  map[string]letter
-	repeats  map[string]store.Result
+	docs    map[string]map[string]doc
+	logs    map[string]*journal
+	indexes map[string]map[string]float64
+	letters map[string]letter
+	repeats map[string]store.Result
 	// order holds the ids in repeats, oldest first.
 	order []string
 }

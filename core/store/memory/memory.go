@@ -64,12 +64,13 @@ func newHandle(d *data, o Options) *Store {
 func (s *Store) Attach(o Options) *Store { return newHandle(s.d, o) }
 
 // Reopen closes this handle and gives a new one, as a restart of the one process of an embedded store does: all claims end as crashes, so their
-// members are due at once with their attempts counted on.
+// members are due at once with their attempts counted on. Paces begin anew.
 func (s *Store) Reopen(o Options) *Store {
 	_ = s.Close()
 	s.d.mu.Lock()
 	defer s.d.mu.Unlock()
 	s.d.endClaims(s.d.now())
+	s.d.paces.Reset()
 	return newHandle(s.d, o)
 }
 
