@@ -1,0 +1,325 @@
+package redistest
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	goredis "github.com/redis/go-redis/v9"
+)
+
+// Options of a server. The zero value keeps an append-only file that is synced every second, as a production server should.
+type Options struct {
+	// AOF is "everysec" (the default), "always", or "none" for no append-only file.
+	AOF string
+	// MaxMemory bounds the server's memory, as "8mb"; "" does not.
+	MaxMemory string
+	// Password that clients must give; "" for none.
+	Password string
+	// Dir is where the server keeps its files; "" makes a temporary folder that Close removes.
+	Dir string
+	// Args are further settings, as "--maxmemory-policy", "allkeys-lru".
+	Args []string
+}
+
+// Server is a redis-server process. Its methods are not for concurrent use, except Addr and URL.
+type Server struct {
+	opt     Options
+	path    string
+	dir     string
+	ownDir  bool
+	port    int
+	busPort int // 0: not part of a cluster
+	proc    *process
+}
+
+// Find is the path of the redis-server program, or an error that says what to install.
+func Find() (string, error) {
+	path, err := exec.LookPath("redis-server")
+	if err != nil {
+		return "", errors.New("redis-server is not installed: run 'make test', which installs it, or 'apt-get install redis-server' on Debian and Ubuntu, " +
+			"'brew install redis' on macOS")
+	}
+	return path, nil
+}
+
+// Run starts a server for a test and stops it at its end.
+func Run(t testing.TB, opt Options) *Server {
+	t.Helper()
+	if opt.Dir == "" {
+		opt.Dir = t.TempDir()
+	}
+	s, err := Start(context.Background(), opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
+// Start starts a server and waits until it takes commands. Close must follow.
+func Start(ctx context.Context, opt Options) (*Server, error) {
+	s, err := prepare(opt, false)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.first(ctx); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+func prepare(opt Options, cluster bool) (*Server, error) {
+	path, err := Find()
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{opt: opt, path: path, dir: opt.Dir}
+	if s.dir == "" {
+		if s.dir, err = os.MkdirTemp("", "redistest"); err != nil {
+			return nil, err
+		}
+		s.ownDir = true
+	}
+	if cluster {
+		s.busPort = 1
+	}
+	return s, nil
+}
+
+// first starts the server on ports that are free. Another process may take one in between; then it tries others.
+func (s *Server) first(ctx context.Context) error {
+	var err error
+	for range 5 {
+		if s.port, err = freePort(); err != nil {
+			return err
+		}
+		if s.busPort != 0 {
+			if s.busPort, err = freePort(); err != nil {
+				return err
+			}
+		}
+		if err = s.Restart(ctx); err == nil || ctx.Err() != nil {
+			return err
+		}
+	}
+	return err
+}
+
+func freePort() (int, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return 0, err
+	}
+	return l.Addr().(*net.TCPAddr).Port, l.Close()
+}
+
+// Addr is host:port of the server; it stays the same over restarts.
+func (s *Server) Addr() string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(s.port)) }
+
+// URL is that of a store on the server, without the password.
+func (s *Server) URL() string { return "redis://" + s.Addr() }
+
+// Client gives a client for looking into the server and for changing its settings. The caller closes it.
+func (s *Server) Client() *goredis.Client {
+	return goredis.NewClient(&goredis.Options{Addr: s.Addr(), Password: s.opt.Password, Protocol: 2, MaxRetries: -1})
+}
+
+// Do runs one command on the server.
+func (s *Server) Do(ctx context.Context, args ...any) (any, error) {
+	c := s.Client()
+	defer c.Close()
+	return c.Do(ctx, args...).Result()
+}
+
+// Restart starts the server when it is not running, with what its files hold, and waits until it takes commands.
+func (s *Server) Restart(ctx context.Context) error {
+	if err := s.Launch(); err != nil {
+		return err
+	}
+	return s.Ready(ctx)
+}
+
+// Launch starts the server without waiting: it may still be loading.
+func (s *Server) Launch() error {
+	p, err := start(s.path, s.args())
+	if err != nil {
+		return fmt.Errorf("start redis-server: %w", err)
+	}
+	s.proc = p
+	return nil
+}
+
+// Ready waits until the server has loaded its files and takes commands.
+func (s *Server) Ready(ctx context.Context) error {
+	select {
+	case <-s.proc.ready:
+		return nil
+	case <-s.proc.ended:
+		return fmt.Errorf("redis-server on %s ended: %s", s.Addr(), s.proc.tail())
+	case <-ctx.Done():
+		return fmt.Errorf("redis-server on %s is not ready: %w: %s", s.Addr(), ctx.Err(), s.proc.tail())
+	}
+}
+
+func (s *Server) args() []string {
+	args := []string{
+		"--port", strconv.Itoa(s.port), "--bind", "127.0.0.1", "--dir", s.dir, "--save", "", "--daemonize", "no", "--logfile", "",
+		"--enable-debug-command", "local", "--appendonly", "no",
+	}
+	if s.opt.AOF != "none" {
+		sync := s.opt.AOF
+		if sync == "" {
+			sync = "everysec"
+		}
+		args = append(args, "--appendonly", "yes", "--appendfsync", sync)
+	}
+	if s.opt.MaxMemory != "" {
+		args = append(args, "--maxmemory", s.opt.MaxMemory, "--maxmemory-policy", "noeviction")
+	}
+	if s.opt.Password != "" {
+		args = append(args, "--requirepass", s.opt.Password, "--masterauth", s.opt.Password)
+	}
+	if s.busPort != 0 {
+		args = append(args, "--cluster-enabled", "yes", "--cluster-port", strconv.Itoa(s.busPort), "--cluster-node-timeout", "2000",
+			"--cluster-config-file", "nodes.conf")
+	}
+	return append(args, s.opt.Args...)
+}
+
+// Kill ends the server as a crash does, and waits until it is gone. Its files stay.
+func (s *Server) Kill() { s.signal(syscall.SIGKILL); s.wait() }
+
+// Quit ends the server in its own way, and waits until it is gone.
+func (s *Server) Quit() { s.signal(syscall.SIGTERM); s.wait() }
+
+// Stop freezes the server: connections stay open and nothing is answered. Cont lets it go on.
+func (s *Server) Stop() { s.signal(syscall.SIGSTOP) }
+
+// Cont lets a frozen server go on.
+func (s *Server) Cont() { s.signal(syscall.SIGCONT) }
+
+// Wipe kills the server and starts it again without any of its data.
+func (s *Server) Wipe(ctx context.Context) error {
+	s.Kill()
+	names, err := filepath.Glob(filepath.Join(s.dir, "*"))
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if filepath.Base(name) == "nodes.conf" {
+			continue // who it is in the cluster
+		}
+		if err := os.RemoveAll(name); err != nil {
+			return err
+		}
+	}
+	return s.Restart(ctx)
+}
+
+// Dir is the folder with the server's files.
+func (s *Server) Dir() string { return s.dir }
+
+// PID is the process id of the server, 0 when it is not running.
+func (s *Server) PID() int {
+	if s.proc == nil {
+		return 0
+	}
+	return s.proc.cmd.Process.Pid
+}
+
+// Close kills the server and removes the folder that Start made.
+func (s *Server) Close() error {
+	s.Kill()
+	if s.ownDir {
+		return os.RemoveAll(s.dir)
+	}
+	return nil
+}
+
+func (s *Server) signal(sig syscall.Signal) {
+	if s.proc != nil {
+		_ = s.proc.cmd.Process.Signal(sig) // one that has ended needs none
+	}
+}
+
+func (s *Server) wait() {
+	if s.proc != nil {
+		<-s.proc.ended
+		s.proc = nil
+	}
+}
+
+// process is one life of a server.
+type process struct {
+	cmd          *exec.Cmd
+	ready, ended chan struct{}
+
+	mu    sync.Mutex
+	lines []string
+}
+
+// start runs the program. One goroutine owns it: it starts it, reads what it says and waits for its end, on one thread, because the kernel ends
+// the server when the thread that started it does.
+func start(path string, args []string) (*process, error) {
+	p := &process{cmd: exec.Command(path, args...), ready: make(chan struct{}), ended: make(chan struct{})}
+	dieWithParent(p.cmd)
+	out, err := p.cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	p.cmd.Stderr = p.cmd.Stdout
+	started := make(chan error)
+	go func() {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		err := p.cmd.Start()
+		started <- err
+		if err != nil {
+			return
+		}
+		p.listen(out)
+		_ = p.cmd.Wait() // a killed server is what tests want
+		close(p.ended)
+	}()
+	if err := <-started; err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// listen reads the server's log until it ends.
+func (p *process) listen(out io.Reader) {
+	said := false
+	for sc := bufio.NewScanner(out); sc.Scan(); {
+		line := sc.Text()
+		p.mu.Lock()
+		if p.lines = append(p.lines, line); len(p.lines) > 20 {
+			p.lines = p.lines[1:]
+		}
+		p.mu.Unlock()
+		if !said && strings.Contains(line, "Ready to accept connections") {
+			said = true
+			close(p.ready)
+		}
+	}
+}
+
+// tail is the end of the server's log.
+func (p *process) tail() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return strings.Join(p.lines[max(0, len(p.lines)-5):], " | ")
+}
