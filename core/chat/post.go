@@ -15,8 +15,10 @@ type Post struct {
 	Text string `json:"text"`
 	Card *Card  `json:"card,omitempty"`
 	// ReplyTo is the id of the message that is answered, where the platform shows that; After is the instant before which the post cannot stand (for looking back).
-	ReplyTo string    `json:"reply_to,omitempty"`
-	After   time.Time `json:"after,omitzero"`
+	ReplyTo string `json:"reply_to,omitempty"`
+	// Covers are the ids of all messages that the delivery answers.
+	Covers []string  `json:"covers,omitempty"`
+	After  time.Time `json:"after,omitzero"`
 	// Only, when set, is the one identity that may see the post (an ephemeral message), where the platform can.
 	Only IdentityID `json:"only,omitempty"`
 	// Interaction is the invocation whose first response this post is, "" for an ordinary message.

@@ -75,6 +75,9 @@ func (d *Delivery) Post(c chat.Conversation, i int) *chat.Post {
 		Conversation: c, DeliveryID: d.ID, Piece: i, Text: d.Pieces[i].Text,
 		ReplyTo: d.ReplyTo, After: d.After, Only: d.Only, Live: d.Live,
 	}
+	for _, cv := range d.Covers {
+		p.Covers = append(p.Covers, cv.MessageID)
+	}
 	if i == 0 {
 		p.Interaction = d.Interaction
 	}

@@ -10,6 +10,7 @@
 //	outbox      <delivery>           a delivery that is not settled yet           turn's holder, intake; outbox
 //	sent        <delivery>           a settled delivery                           outbox
 //	wait        <wait>               an approval, question or timer, its outcome  the turn's holder; clicks
+//	waited      <wait>               a wait that is over                          the turn's holder
 //	handover    <id>                 what this partition owes another             whoever causes it; handover worker
 //	turn        <turn>               the record of a finished turn, for why       the turn's holder
 //	log "log"                        the events of all sessions, one after another

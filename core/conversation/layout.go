@@ -21,6 +21,7 @@ const (
 	Outgoing  = "outbox"
 	Sent      = "sent"
 	Waits     = "wait"
+	Waited    = "waited"
 	Handovers = "handover"
 	Turns     = "turn"
 	Log       = "log"

@@ -19,6 +19,9 @@ type WaitDoc struct {
 // Key is the document's key.
 func (w *WaitDoc) Key() store.Key { return store.Key{Collection: Waits, Name: w.Wait.ID} }
 
+// EndedKey is the document's key after the turn's holder took the outcome; a late click finds there who decided.
+func (w *WaitDoc) EndedKey() store.Key { return store.Key{Collection: Waited, Name: w.Wait.ID} }
+
 // Owed is a handover: what this partition owes another, kept until the other has taken it.
 type Owed struct {
 	V  int    `json:"v"`
@@ -76,8 +79,8 @@ type Current struct {
 	LogFrom int64 `json:"log_from"`
 	// LastTurn is the id of the last finished turn.
 	LastTurn string `json:"last_turn,omitempty"`
-	// Fence is the attempt count of the claim under which the turn began, so that a change of hands during it is seen.
-	BeganUnder int64 `json:"began_under,omitempty"`
+	// Holder is who committed last, so that a change of hands during a turn is seen.
+	Holder string `json:"holder,omitempty"`
 	// BeganAt is the store's time when the turn under way was first committed.
 	BeganAt time.Time `json:"began_at,omitzero"`
 }

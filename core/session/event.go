@@ -65,6 +65,8 @@ type (
 	Open struct {
 		Session string `json:"session"`
 		Agent   string `json:"agent"`
+		// Person is who opened it.
+		Person string `json:"person,omitempty"`
 	}
 	// Said is a message of a person that the turn takes in. Turn names the turn: the first message of one begins it.
 	Said struct {
@@ -83,6 +85,8 @@ type (
 		Finish model.Finish `json:"finish"`
 		Usage  model.Usage  `json:"usage"`
 		Model  string       `json:"model"`
+		// Cost is in the currency of the configured prices; nil means that there is no price.
+		Cost *float64 `json:"cost,omitempty"`
 	}
 	// Asked is a call with what its tool had declared when it was asked for.
 	Asked struct {

@@ -68,7 +68,7 @@ func (s *State) open(e Event) {
 	*s = State{Fold: FoldVersion}
 	agent := ""
 	if e.Open != nil {
-		s.Session, s.Agent, agent = e.Open.Session, e.Open.Agent, e.Open.Agent
+		s.Session, s.Agent, s.Opener, agent = e.Open.Session, e.Open.Agent, e.Open.Person, e.Open.Agent
 	}
 	s.Frames = []Frame{{ID: rootFrame, Agent: agent}}
 }
@@ -132,6 +132,11 @@ func (s *State) answered(frame string, a *Answer) {
 	if t := s.Turn; t != nil {
 		t.Rounds++
 		t.Usage = t.Usage.Add(a.Usage)
+		if a.Cost != nil {
+			t.Cost += *a.Cost
+		} else {
+			t.Unpriced = true
+		}
 		if a.Model != "" && !slices.Contains(t.Models, a.Model) {
 			t.Models = append(t.Models, a.Model)
 		}

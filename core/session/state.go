@@ -26,6 +26,7 @@ type State struct {
 	Fold    int    `json:"fold"`
 	Session string `json:"session,omitempty"`
 	Agent   string `json:"agent,omitempty"`
+	Opener  string `json:"opener,omitempty"`
 	Closed  bool   `json:"closed,omitempty"`
 	// Frames are the active frames; the root is the first. Parallel children stand beside each other.
 	Frames []Frame `json:"frames,omitempty"`
@@ -84,6 +85,9 @@ type Turn struct {
 	Models []string    `json:"models,omitempty"`
 	Tools  []string    `json:"tools,omitempty"`
 	Rounds int         `json:"rounds,omitempty"`
+	// Cost is the sum of the known costs; Unpriced: at least one answer had no price, so that the cost of the turn is unknown.
+	Cost     float64 `json:"cost,omitempty"`
+	Unpriced bool    `json:"unpriced,omitempty"`
 	// Cancel is set when a stop took hold, Failure when the turn failed.
 	Cancel  *Cancel  `json:"cancel,omitempty"`
 	Failure *Failure `json:"failure,omitempty"`
