@@ -45,13 +45,16 @@ func parse(id string, src []byte) (Agent, error) {
 	return a, nil
 }
 
+// lineEnds makes the line ends of all systems, which YAML counts as such too, LF.
+var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n")
+
 // split takes the file apart at its two fences: lines that are exactly "---", the first of them the first line.
 func split(src []byte) (head, body string, err error) {
 	src = bytes.TrimPrefix(src, []byte("\ufeff"))
 	if !utf8.Valid(src) {
 		return "", "", faultf(0, "the file is not UTF-8 text")
 	}
-	text := strings.ReplaceAll(string(src), "\r\n", "\n")
+	text := lineEnds.Replace(string(src))
 	rest, ok := strings.CutPrefix(text, "---\n")
 	if !ok {
 		return "", "", faultf(1, `the file must begin with a line "---", its settings and another line "---"`)
@@ -77,7 +80,9 @@ func split(src []byte) (head, body string, err error) {
 func settings(a *Agent, head string) error {
 	var doc yaml.Node
 	if err := yaml.Unmarshal([]byte(head), &doc); err != nil {
-		return faultf(yamlLine(err), "the settings are not valid YAML: %s", yamlText(err))
+		// The parser may count line ends that no editor shows.
+		last := strings.Count(head, "\n") + 1
+		return faultf(min(yamlLine(err), last), "the settings are not valid YAML: %s", yamlText(err))
 	}
 	if len(doc.Content) == 0 {
 		return nil

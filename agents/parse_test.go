@@ -152,7 +152,7 @@ func FuzzParse(f *testing.F) {
 			if !ok || got.text == "" {
 				t.Fatalf("%v (%T) is no fault with a text", err, err)
 			}
-			if n := strings.Count(string(src), "\n") + 2; got.line < 0 || got.line > n {
+			if n := strings.Count(lineEnds.Replace(string(src)), "\n") + 1; got.line < 0 || got.line > n {
 				t.Fatalf("line %d of a file with %d", got.line, n)
 			}
 			return
