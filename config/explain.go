@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"io"
+	"iter"
 	"strings"
 	"text/tabwriter"
 )
@@ -14,20 +15,40 @@ import (
 func (c *Config) Explain(w io.Writer) error {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(tw, "KEY\tVALUE\tFROM\tUNIT\tBOUNDS\tCHANGE TAKES EFFECT")
-	for _, s := range settings() {
-		for _, name := range c.namesFor(s) {
-			key := s.concrete(name)
-			e, known := c.origin[key]
-			from := e.source.String()
-			if !known || e.text == "" && e.source.Kind == FromDefault {
-				from = "-"
-			}
-			fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\n",
-				key, orDash(c.shownValue(s, e)), from, orDash(s.unit), orDash(s.limits()), s.takesEffect())
+	for s, name := range c.eachKey() {
+		key := s.concrete(name)
+		e, known := c.origin[key]
+		from := e.source.String()
+		if !known || e.text == "" && e.source.Kind == FromDefault {
+			from = "-"
 		}
+		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\n",
+			key, orDash(c.shownValue(s, e)), from, orDash(s.unit), orDash(s.limits()), s.takesEffect())
 	}
 	// The writer keeps the first error of all the lines above.
 	return tw.Flush()
+}
+
+// eachKey yields every setting with the name to fill into its key, all settings
+// of one provider or model together.
+func (c *Config) eachKey() iter.Seq2[setting, string] {
+	return func(yield func(setting, string) bool) {
+		rows := settings()
+		for len(rows) > 0 {
+			n := 1
+			for n < len(rows) && rows[n].section() == rows[0].section() {
+				n++
+			}
+			for _, name := range c.namesFor(rows[0]) {
+				for _, s := range rows[:n] {
+					if !yield(s, name) {
+						return
+					}
+				}
+			}
+			rows = rows[n:]
+		}
+	}
 }
 
 // namesFor returns the names to fill into the setting's key.

@@ -92,7 +92,7 @@ func (l *loader) report(p Problem) { l.problems = append(l.problems, p) }
 func (l *loader) readFile(data []byte) bool {
 	entries, faults, complete := scan(data)
 	first := map[string]int{} // key → line
-	var refused [][]string // sections that were reported; their keys are not, again
+	var refused [][]string    // sections that were reported; their keys are not, again
 	for _, e := range entries {
 		if slices.ContainsFunc(refused, func(r []string) bool { return below(e.path, r) }) {
 			continue
