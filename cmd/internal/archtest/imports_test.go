@@ -77,7 +77,8 @@ func testFaults(rows []row, r row, p *pkg) []string {
 			}
 		default:
 			ok := func(m string) bool { return covers(m, name) }
-			if !r.allows(rows, name) && !slices.ContainsFunc(testHelpers, ok) && !slices.ContainsFunc(r.tests, ok) {
+			extra := row{layer: r.layer, may: r.tests}
+			if !r.allows(rows, name) && !slices.ContainsFunc(testHelpers, ok) && !extra.allows(rows, name) {
 				out = append(out, fmt.Sprintf("its tests import %s, which its row does not allow to tests", name))
 			}
 		}

@@ -42,28 +42,46 @@ var table = []row{
 
 	{pkg: "core/store", layer: ports, not: []string{"database/sql", "net", "net/http", "os"}},
 	{pkg: "core/model", layer: ports, not: []string{"net", "net/http", "os"}},
+	{pkg: "core/people", layer: ports, may: []string{"@vocabulary", "core/store"}},
+	{pkg: "core/memory", layer: ports, may: []string{"@vocabulary", "core/store"}, modules: []string{"golang.org/x/text"}},
 
 	{pkg: "core/session", layer: heart, may: []string{"@vocabulary", "core/model"}, not: pure},
-	{pkg: "core/conversation", layer: heart, may: []string{"@vocabulary", "@ports", "core/session"}, not: []string{"net", "net/http", "os"}},
+	{pkg: "core/conversation", layer: heart, may: []string{"@vocabulary", "core/store", "core/model", "core/session"}, not: []string{"net", "net/http", "os"}},
+	{pkg: "core/tool", layer: heart, may: []string{"@vocabulary", "core/model", "core/session"}},
+	{pkg: "core/prompt", layer: heart, may: []string{"core/model", "core/tool"}},
+
+	{pkg: "core/worker", layer: engines, may: []string{"core/store"}},
+	{pkg: "core/command", layer: engines, may: []string{"@vocabulary", "@ports", "core/session", "core/conversation"}},
+	{pkg: "core/tool/builtin", layer: engines, may: []string{"core/memory", "core/model", "core/session", "core/tool"}},
+	{pkg: "core/outbox", layer: engines, may: []string{"@vocabulary", "core/store", "core/conversation", "core/worker"}},
+	{pkg: "core/turn", layer: engines, may: []string{"@vocabulary", "@ports", "@heart", "core/worker", "core/outbox"}},
+	{pkg: "core/intake", layer: engines, may: []string{"@vocabulary", "@ports", "core/session", "core/conversation", "core/command"}},
 
 	{pkg: "core/store/inproc", layer: drivers, may: []string{"core/store"}},
-	{pkg: "core/store/memory", layer: drivers, may: []string{"core/store", "core/store/inproc"}},
-	{pkg: "core/store/redis/...", layer: drivers, may: []string{"core/store", "core/store/inproc"}, modules: []string{"github.com/redis/go-redis/v9"}, tests: []string{"core/store/redis/..."}},
+	{pkg: "core/store/memory", layer: drivers, may: []string{"core/store", "core/store/inproc"}, tests: []string{"core/store/storetest"}},
+	{pkg: "core/store/redis", layer: drivers, may: []string{"core/store"}, modules: []string{"github.com/redis/go-redis/v9"}, tests: []string{"core/store/storetest", "core/store/redis/redistest"}},
+	{pkg: "core/store/redis/redistest", layer: drivers, modules: []string{"github.com/redis/go-redis/v9"}},
+	{pkg: "core/store/storetest", layer: drivers, may: []string{"core/store", "core/store/memory"}, modules: testModules},
 	{pkg: "core/model/openai", layer: drivers, may: []string{"core/model"}, modules: []string{"github.com/sashabaranov/go-openai"}},
 	{pkg: "core/model/modeltest", layer: drivers, may: []string{"core/model"}, tests: []string{"core/model/openai"}},
-
-	{pkg: "bots/bottest/wire", layer: drivers},
-	{pkg: "bots/bottest/platform", layer: drivers, may: []string{"bots/bottest/wire"}, tests: []string{"bots/bottest/testbot"}},
-	{pkg: "bots/bottest/testbot", layer: drivers, may: []string{"@vocabulary", "bots/bottest/wire"}},
-
 	{pkg: "agents", layer: drivers, modules: []string{"go.yaml.in/yaml/v4"}},
+
+	{pkg: "bots/console", layer: drivers, may: []string{"@vocabulary", "bots/console/proto"}},
+	{pkg: "bots/console/proto", layer: drivers},
+	{pkg: "bots/console/terminal", layer: drivers, may: []string{"bots/console/proto"}, modules: []string{"charm.land", "github.com/charmbracelet/x", "github.com/yuin/goldmark", "golang.org/x/term"}},
+	{pkg: "bots/bottest/wire", layer: drivers},
+	{pkg: "bots/bottest/platform", layer: drivers, may: []string{"bots/bottest/wire"}, tests: []string{"@vocabulary", "bots/bottest/testbot"}},
+	{pkg: "bots/bottest/testbot", layer: drivers, may: []string{"@vocabulary", "bots/bottest/wire"}},
 
 	{pkg: "config", layer: edge, modules: []string{"github.com/pelletier/go-toml/v2", "github.com/fsnotify/fsnotify"}},
 
-	{pkg: "cmd/internal/archtest", layer: command},
+	{
+		pkg: "cmd/...", layer: command, may: []string{"@vocabulary", "@ports", "@heart", "@engines", "@drivers", "@edge", "cmd/internal/..."},
+		modules: []string{"github.com/alecthomas/kong", "github.com/prometheus/client_golang", "github.com/rogpeppe/go-internal", "golang.org/x/term"},
+	},
 }
 
-// testHelpers may be imported by every test, and by no code that is built into the program: see helperHomes.
+// testHelpers may be imported by every test.
 var testHelpers = []string{
 	"core/store/memory", "core/model/modeltest", "bots/bottest/platform", "bots/bottest/testbot", "bots/bottest/wire",
 }

@@ -1,0 +1,15 @@
+package cli
+
+// grammar is the command line. The texts are what --help and the shells' completions show.
+type grammar struct {
+	Config string `short:"c" placeholder:"FILE" help:"Configuration to use, instead of $$HERALD_CONFIG, ./herald.toml or the one in the user's configuration folder."`
+
+	Settings   configCmd     `cmd:"" name:"config" help:"Check and explain the configuration."`
+	Version    versionCmd    `cmd:"" help:"Print the version."`
+	Completion completionCmd `cmd:"" help:"Print a completion script for a shell."`
+}
+
+type configCmd struct {
+	Check   configCheckCmd   `cmd:"" help:"Check the configuration and the agents' folder, and print a summary."`
+	Explain configExplainCmd `cmd:"" help:"Print every setting with its value, where it came from, its unit and its bounds."`
+}
