@@ -1,0 +1,111 @@
+package command
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"herald/core/conversation"
+	"herald/core/session"
+	"herald/core/store"
+)
+
+// recent is how many of the log's last entries status looks through for a failure: a few turns.
+const recent = 64
+
+// situation is what status tells of, read from one state of the conversation.
+type situation struct {
+	now      time.Time
+	current  conversation.Current
+	inbox    int
+	outgoing int
+	failure  *session.Failure
+	failedAt time.Time
+}
+
+// status tells what runs or waits in the conversation.
+func status(ctx context.Context, c Call) (string, error) {
+	answers, err := c.Read.Read(ctx,
+		store.Get{Partition: c.Where, Key: conversation.CurrentKey},
+		store.List{Partition: c.Where, Collection: conversation.Inbox},
+		store.List{Partition: c.Where, Collection: conversation.Outgoing},
+		store.Tail{Partition: c.Where, Log: conversation.Log, N: recent})
+	if err != nil {
+		return "", fmt.Errorf("read the status of %s: %w", c.Where, err)
+	}
+	s := situation{now: answers[0].Now, inbox: len(answers[1].Docs), outgoing: len(answers[2].Docs)}
+	if doc, ok := answers[0].Doc(); ok {
+		if err := conversation.Decode(doc, &s.current); err != nil {
+			return "", fmt.Errorf("read the status of %s: %w", c.Where, err)
+		}
+	}
+	for _, e := range answers[3].Entries {
+		if e.Kind != string(session.Failed) || e.Data == nil {
+			continue
+		}
+		ev, err := session.Decode(e.Kind, e.ID, e.Seq, e.At, e.Data)
+		if err != nil {
+			return "", fmt.Errorf("read the status of %s: %w", c.Where, err)
+		}
+		if ev.Failure != nil {
+			s.failure, s.failedAt = ev.Failure, e.At
+		}
+	}
+	return s.text(), nil
+}
+
+// text says the situation to a person.
+func (s *situation) text() string {
+	var lines []string
+	add := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
+	st := &s.current.State
+	switch {
+	case st.Turn != nil:
+		add(statusRunning, moment(s.current.BeganAt), st.Turn.Rounds, ago(s.now, s.current.BeganAt))
+	case s.inbox > 0:
+		add(statusStarting)
+	default:
+		add(statusIdle)
+	}
+	if len(st.Waits) > 0 {
+		add(statusParked)
+		for _, w := range st.Waits {
+			add("- %s", waiting(w))
+		}
+	}
+	if st.Agent != "" && !st.Closed {
+		add(statusAgent, quote(st.Agent))
+	}
+	if s.inbox > 0 {
+		add(statusQueue, count(s.inbox, "message"))
+	}
+	if s.outgoing > 0 {
+		add(statusOutgoing, count(s.outgoing, "text"))
+	}
+	if s.failure != nil {
+		add(statusFailure, span(s.now.Sub(s.failedAt)), s.failure.Reason, quote(s.failure.Ref))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// waiting says what a wait waits for.
+func waiting(w session.Wait) string {
+	title := w.Title
+	if title == "" {
+		title = w.Text
+	}
+	var out string
+	switch w.Kind {
+	case session.Approval:
+		out = fmt.Sprintf(statusApproval, title)
+	case session.Question:
+		out = fmt.Sprintf(statusQuestion, title)
+	default:
+		out = statusTimer
+	}
+	if !w.End.IsZero() {
+		out += fmt.Sprintf(statusUntil, moment(w.End))
+	}
+	return out
+}

@@ -1,0 +1,155 @@
+package command
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"herald/core/people"
+	"herald/core/store"
+)
+
+// Name is the name of a command.
+type Name string
+
+// The commands.
+const (
+	Help   Name = "help"
+	New    Name = "new"
+	Stop   Name = "stop"
+	Status Name = "status"
+	Why    Name = "why"
+	Show   Name = "show"
+)
+
+// Reader is the part of a store that a handler needs.
+type Reader interface {
+	Read(ctx context.Context, queries ...store.Query) ([]store.Answer, error)
+}
+
+// Call is one use of a command.
+type Call struct {
+	// Read is where the handler reads, Where the partition of the conversation in which the command stands.
+	Read  Reader
+	Where store.Partition
+	// Person is the caller, with the role of now.
+	Person people.Person
+	Args   []string
+}
+
+// Handler makes the answer of a command, as Markdown. Its errors are the store's; what the caller did wrong is an answer.
+type Handler func(ctx context.Context, c Call) (string, error)
+
+// Spec is a row of the table.
+type Spec struct {
+	Name    Name
+	Aliases []string
+	// Args shows the arguments in the help; at most MaxArgs words are taken. A Lenient command ignores further ones: a stop must not
+	// fail on a word too many.
+	Args    string
+	MaxArgs int
+	Lenient bool
+	// Whole: the name alone is the command, without a mark before it.
+	Whole bool
+	// Least is the least role that may use it.
+	Least people.Role
+	Help  string
+	// Run is nil for a command that the conversation's turn holder carries out.
+	Run Handler
+}
+
+// Table is a set of commands. It does not change after it was made.
+type Table struct {
+	specs []Spec
+	names map[string]*Spec
+}
+
+// NewTable is a table of specs. It fails when two of them share a name or an alias, or one has none.
+func NewTable(specs ...Spec) (*Table, error) {
+	t := &Table{specs: slices.Clone(specs), names: map[string]*Spec{}}
+	for i := range t.specs {
+		s := &t.specs[i]
+		for _, n := range append([]string{string(s.Name)}, s.Aliases...) {
+			if n == "" || n != strings.ToLower(n) || strings.ContainsAny(n, " \t\n") {
+				return nil, fmt.Errorf("command table: %q of row %d is no name: one lower-case word is needed", n, i)
+			}
+			if other := t.names[n]; other != nil {
+				return nil, fmt.Errorf("command table: %q names both %s and %s; rename one", n, other.Name, s.Name)
+			}
+			t.names[n] = s
+		}
+	}
+	return t, nil
+}
+
+// Default is the table of Herald's commands.
+func Default() *Table {
+	var t *Table
+	t, err := NewTable(
+		Spec{Name: Help, Aliases: []string{"?"}, Args: "[COMMAND]", MaxArgs: 1, Whole: true, Least: people.Restricted, Help: helpHelp, Run: func(_ context.Context, c Call) (string, error) {
+			return t.help(c.Person.Role, c.Args), nil
+		}},
+		Spec{Name: New, Aliases: []string{"reset"}, Whole: true, Least: people.Restricted, Help: helpNew},
+		Spec{Name: Stop, Aliases: []string{"cancel"}, Lenient: true, Whole: true, Least: people.Restricted, Help: helpStop},
+		Spec{Name: Status, Whole: true, Least: people.Restricted, Help: helpStatus, Run: status},
+		Spec{Name: Why, Args: "[REF]", MaxArgs: 1, Least: people.Restricted, Help: helpWhy, Run: why},
+		Spec{Name: Show, Args: "REF", MaxArgs: 1, Least: people.Restricted, Help: helpShow, Run: show},
+	)
+	if err != nil {
+		panic(err) // the rows above are fixed; a test makes this table
+	}
+	return t
+}
+
+// Specs are the rows that role may use, in the table's order.
+func (t *Table) Specs(role people.Role) []Spec {
+	var out []Spec
+	for _, s := range t.specs {
+		if role.Covers(s.Least) {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// help lists the commands of a role, or tells of one of them. A command that the role may not use is as unknown as one that does not exist.
+func (t *Table) help(role people.Role, args []string) string {
+	if len(args) == 0 {
+		var b strings.Builder
+		b.WriteString(helpHead)
+		for _, s := range t.Specs(role) {
+			fmt.Fprintf(&b, "\n- `%s` — %s", s.usage(), s.Help)
+		}
+		b.WriteString("\n\n" + helpFoot)
+		return b.String()
+	}
+	s := t.names[fold(args[0])]
+	if s == nil || !role.Covers(s.Least) {
+		return t.Unknown(role, args[0])
+	}
+	out := fmt.Sprintf("`%s` — %s", s.usage(), s.Help)
+	if len(s.Aliases) > 0 {
+		out += fmt.Sprintf(" (also `%s`)", strings.Join(s.Aliases, "`, `"))
+	}
+	return out
+}
+
+func (s *Spec) usage() string {
+	if s.Args == "" {
+		return string(s.Name)
+	}
+	return string(s.Name) + " " + s.Args
+}
+
+// Usage is the answer to a command whose arguments do not fit.
+func (s *Spec) Usage() string { return fmt.Sprintf(textUsage, s.usage(), s.Help) }
+
+// Unknown is the answer to a word that is no command of the role, with the nearest one.
+func (t *Table) Unknown(role people.Role, word string) string {
+	out := fmt.Sprintf(textUnknown, quote(word))
+	if near, ok := t.nearest(role, word); ok {
+		out += fmt.Sprintf(textNearest, near)
+	}
+	return out + textUnknownFoot
+}

@@ -1,0 +1,52 @@
+package command
+
+// The fixed texts of the commands, in one place so that they can be translated together.
+const (
+	helpHelp   = "shows the commands, or what one of them does"
+	helpNew    = "ends this conversation's session; the next message begins a new one"
+	helpStop   = "stops what is running here and drops what waits for it"
+	helpStatus = "shows what runs or waits here"
+	helpWhy    = "shows which agent, model and tools made the last answer, its tokens and its cost; REF names another answer or a failure"
+	helpShow   = "shows the whole text of an answer that came too late and was replaced by one line"
+
+	helpHead = "Write to me as you would to a person. These words are commands, alone or behind `/` or `!herald`:"
+	helpFoot = "`why` and `show` need the `/` or `!herald` before them."
+
+	textUsage       = "That does not fit. Use `%s` — %s."
+	textUnknown     = "`%s` is not a command."
+	textNearest     = " Did you mean `%s`?"
+	textUnknownFoot = " `help` lists the commands. It was not given to the agent: to send a text that begins with `/` or `!herald`, put a word before it."
+
+	statusIdle     = "Nothing is running here."
+	statusRunning  = "A turn is running since %s (round %d, %s)."
+	statusStarting = "A turn is about to begin."
+	statusAgent    = "Agent: `%s`."
+	statusParked   = "It waits for:"
+	statusApproval = "a decision: %s"
+	statusQuestion = "an answer to: %s"
+	statusTimer    = "a timer"
+	statusUntil    = " (until %s)"
+	statusQueue    = "Waiting in the queue: %s."
+	statusOutgoing = "Not delivered yet: %s."
+	statusFailure  = "Last failure, %s ago: %s (`why %s`)."
+
+	whyNone     = "There is no finished answer here yet."
+	whyUnknown  = "`%s` names no answer and no failure of this conversation."
+	whyHead     = "Turn `%s`, %s, took %s."
+	whyFailed   = "It failed: %s (reference `%s`)."
+	whyStopped  = "It was stopped."
+	whyAgent    = "Agent: `%s`"
+	whyModels   = "Model: %s"
+	whyNoModel  = "Model: none was called"
+	whyTools    = "Tools: %s"
+	whyNoTools  = "Tools: none"
+	whyTokens   = "Tokens: %d in (%d of them cached), %d out, in %s"
+	whyCost     = "Cost: %s"
+	whyCostNone = "Cost: unknown (no price is configured for the model)"
+	whyDetail   = "Detail for the operator: %s"
+
+	showMissing = "Say which: `show REF`. The reference stands in the line that replaced the text."
+	showUnknown = "`%s` names no replaced text of this conversation."
+
+	textAgo = "%s ago"
+)
