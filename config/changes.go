@@ -51,6 +51,9 @@ func (c *Config) secretAt(s setting, name string) Secret {
 		p, _ := c.Provider(name)
 		return p.APIKey
 	}
+	if strings.HasPrefix(s.leaf(), "sentinel_") {
+		return c.Store.SentinelPassword
+	}
 	return c.Store.Password
 }
 

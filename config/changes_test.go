@@ -66,7 +66,12 @@ func TestChangedPasswordOfTheStore(t *testing.T) {
 	inEnv := func(password string) config.Options {
 		return options("[store]\nurl = \"redis://redis\"\npassword_env = \"P\"\n", "P="+password)
 	}
-	for name, load := range map[string]func(string) config.Options{"in the URL": inURL, "in a variable": inEnv} {
+	ofSentinels := func(password string) config.Options {
+		return options("[store]\nurl = \"redis+sentinel://s/m\"\nsentinel_password_env = \"P\"\n", "P="+password)
+	}
+	for name, load := range map[string]func(string) config.Options{
+		"in the URL": inURL, "in a variable": inEnv, "of the sentinels": ofSentinels,
+	} {
 		changes := config.Changes(mustLoad(t, load("a")), mustLoad(t, load("b")))
 		if len(changes) == 0 || !changes[0].Restart {
 			t.Errorf("%s: changes are %v, want one that needs a restart", name, changes)

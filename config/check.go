@@ -32,12 +32,13 @@ func (l *loader) checkStore(cfg *Config) {
 	cfg.Store.Target = u.target
 	cfg.Store.URL = u.bare
 	for _, s := range l.table.rows {
-		if g, set := l.given[s.key]; set && s.only != "" && s.only != u.target.Driver {
-			l.report(g.source.problem(s.key, faultf("applies to %s only, and store.url names %s", s.only, u.target.Driver).
+		if g, set := l.given[s.key]; set && s.only != "" && s.only != u.target.Driver && s.only != u.target.Mode {
+			l.report(g.source.problem(s.key, faultf("applies to %s only, and store.url names %s", s.only, u.target.kind()).
 				withHint("leave it out, or change store.url")))
 		}
 	}
 	cfg.Store.Password = l.secret("store.password", cfg.Store.PasswordEnv, cfg.Store.PasswordFile)
+	cfg.Store.SentinelPassword = l.secret("store.sentinel_password", cfg.Store.SentinelPasswordEnv, cfg.Store.SentinelPasswordFile)
 	if u.password != "" {
 		if src, named := l.namedSecret("store.password"); named {
 			l.report(src.problem("store.url", faultf("has a password of its own").withHint("leave out one of the two")))

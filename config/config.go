@@ -55,8 +55,13 @@ type Store struct {
 	PasswordEnv        string `key:"password_env"`
 	PasswordFile       string `key:"password_file"`
 
+	SentinelPasswordEnv  string `key:"sentinel_password_env"`
+	SentinelPasswordFile string `key:"sentinel_password_file"`
+
 	// Password is what password_env, password_file or the URL gave.
 	Password Secret
+	// SentinelPassword is what sentinel_password_env or _file gave.
+	SentinelPassword Secret
 	// Target is URL taken apart.
 	Target StoreTarget
 }

@@ -180,6 +180,10 @@ func TestProblem(t *testing.T) {
 			},
 		},
 		{
+			"key of another way to Redis", "[store]\nurl = \"redis+cluster://a,b\"\nsentinel_password_env = \"P\"\n", []string{"P=x"},
+			[]string{"herald.toml:3:1: store.sentinel_password_env: applies to sentinel only, and store.url names redis cluster; leave it out, or change store.url"},
+		},
+		{
 			"a good variable does not excuse the file", "[log]\nlevel = \"loud\"\n", []string{"HERALD_LOG__LEVEL=info"},
 			[]string{`herald.toml:2:1: log.level: must be one of debug, info, warn, error, is "loud"`},
 		},

@@ -67,15 +67,18 @@ func TestEachCommentedSettingLoads(t *testing.T) {
 		if header >= 0 {
 			edited[header] = strings.TrimPrefix(all[header], "# ")
 		}
-		if key == "sqlite_sync" {
-			for j, l := range edited {
-				if strings.HasPrefix(l, `url = "redis`) {
-					edited[j] = `url = "sqlite:x.db"`
-				}
+		for j, l := range edited {
+			if strings.HasPrefix(l, `url = "redis`) && key == "sqlite_sync" {
+				edited[j] = `url = "sqlite:x.db"`
+			}
+			if strings.HasPrefix(l, `url = "redis`) && strings.HasPrefix(key, "sentinel_") {
+				edited[j] = `url = "redis+sentinel://a,b/main"`
 			}
 		}
-		opts := options(strings.Join(edited, "\n"), "OPENAI_API_KEY=k", "REDIS_PASSWORD=p")
-		opts.ReadFile = both(opts.ReadFile, disk{"/run/secrets/redis_password": "p", "/run/secrets/openai_api_key": "k"}.read)
+		opts := options(strings.Join(edited, "\n"), "OPENAI_API_KEY=k", "REDIS_PASSWORD=p", "SENTINEL_PASSWORD=s")
+		opts.ReadFile = both(opts.ReadFile, disk{
+			"/run/secrets/redis_password": "p", "/run/secrets/openai_api_key": "k", "/run/secrets/sentinel_password": "s",
+		}.read)
 		if _, err := config.Load(opts); err != nil {
 			t.Errorf("line %d, %s: %v", i+1, code, err)
 		}

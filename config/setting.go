@@ -44,7 +44,8 @@ type setting struct {
 	doc string
 	// check looks at a text that has the right type; nil for no further check.
 	check func(string) *fault
-	// only names the store driver that the key applies to, "" for all.
+	// only names the store driver, or the way to reach Redis, that the key
+	// applies to, "" for all.
 	only string
 	// restart means that a running service takes a change only at its next
 	// start.

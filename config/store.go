@@ -33,7 +33,16 @@ type StoreTarget struct {
 	Addrs  []string // host:port; of the sentinels for ModeSentinel
 	Master string   // name of the sentinels' master
 	DB     int      // number of the database
+	Prefix string   // begins every key, "" for Herald's own
 	User   string   // "" for the default user
+}
+
+// kind names the driver and, for Redis, how it is reached.
+func (t StoreTarget) kind() string {
+	if t.Driver == driverRedis && t.Mode != ModeSingle {
+		return driverRedis + " " + t.Mode
+	}
+	return t.Driver
 }
 
 // Connect returns the store's URL with its password, for clients that take an
@@ -159,31 +168,30 @@ func parseRedis(scheme string, t StoreTarget, rest string) (storeURL, *fault) {
 	return out, nil
 }
 
-// parseTail reads what follows the hosts: "/DB", "/MASTER?db=DB" or nothing.
+// parseTail reads what follows the hosts: "/DB" or "/MASTER", and options.
 func (t *StoreTarget) parseTail(tail string) *fault {
 	if strings.Contains(tail, "#") {
 		return faultf("takes no # part").withHint("write # in a password as %%23")
 	}
-	name, query, hasQuery := strings.Cut(strings.TrimPrefix(tail, "/"), "?")
-	db := name
-	switch t.Mode {
-	case ModeSentinel:
-		if name == "" || strings.Contains(name, "/") {
-			return faultf("must name the sentinels' master after the hosts").
-				withHint("write redis+sentinel://HOST1:26379,HOST2/MASTER?db=0")
+	path, query, hasQuery := strings.Cut(tail, "?")
+	path = strings.TrimPrefix(path, "/")
+	db := ""
+	if hasQuery {
+		var f *fault
+		if db, f = t.parseOptions(query); f != nil {
+			return f
 		}
-		t.Master, db = name, ""
-		if hasQuery {
-			key, value, _ := strings.Cut(query, "=")
-			if key != "db" || value == "" || strings.Contains(value, "&") {
-				return faultf("takes only ?db=NUMBER after the master").withHint("name a password in store.password_env")
-			}
-			db = value
-		}
-	default:
-		if hasQuery {
-			return faultf("takes no ?-options").withHint("name a password in store.password_env; the database is /NUMBER")
-		}
+	}
+	switch {
+	case t.Mode == ModeSentinel && (path == "" || strings.Contains(path, "/")):
+		return faultf("must name the sentinels' master after the hosts").
+			withHint("write redis+sentinel://HOST1:26379,HOST2/MASTER?db=0")
+	case t.Mode == ModeSentinel:
+		t.Master = path
+	case path != "" && db != "":
+		return faultf("names the database twice").withHint("leave out one of /NUMBER and ?db=NUMBER")
+	case path != "":
+		db = path
 	}
 	if db == "" {
 		return nil
@@ -197,6 +205,25 @@ func (t *StoreTarget) parseTail(tail string) *fault {
 	}
 	t.DB = n
 	return nil
+}
+
+// parseOptions reads "db=NUMBER&prefix=NAME". It repeats nothing: an unknown
+// option may be a password.
+func (t *StoreTarget) parseOptions(query string) (db string, _ *fault) {
+	for option := range strings.SplitSeq(query, "&") {
+		key, value, _ := strings.Cut(option, "=")
+		switch {
+		case key == "db" && value != "" && db == "":
+			db = value
+		case key == "prefix" && t.Prefix == "" && value != "" && strings.Trim(value, "abcdefghijklmnopqrstuvwxyz0123456789-") == "":
+			t.Prefix = value
+		case key == "prefix":
+			return "", faultf("the prefix of keys must be one name of a-z, 0-9 and -")
+		default:
+			return "", faultf("takes only the options ?db=NUMBER and &prefix=NAME").withHint("name a password in store.password_env")
+		}
+	}
+	return db, nil
 }
 
 func parseUserInfo(s string) (user, password string, _ *fault) {

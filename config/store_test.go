@@ -60,6 +60,14 @@ func TestStoreURL(t *testing.T) {
 			want: config.StoreTarget{Driver: "redis", Mode: config.ModeSentinel, TLS: true, Addrs: []string{"s1:26379"}, Master: "main"},
 		},
 		{
+			name: "options", url: "redis+cluster://n1?db=0&prefix=team-a",
+			want: config.StoreTarget{Driver: "redis", Mode: config.ModeCluster, Addrs: []string{"n1:6379"}, Prefix: "team-a"},
+		},
+		{
+			name: "database as an option", url: "redis://redis?db=4",
+			want: config.StoreTarget{Driver: "redis", Mode: config.ModeSingle, Addrs: []string{"redis:6379"}, DB: 4},
+		},
+		{
 			name: "cluster", url: "redis+cluster://n1:7001,n2:7002/0",
 			want: config.StoreTarget{Driver: "redis", Mode: config.ModeCluster, Addrs: []string{"n1:7001", "n2:7002"}},
 		},
@@ -100,9 +108,11 @@ func TestBadStoreURL(t *testing.T) {
 		{"empty address in a list", "redis+cluster://a,,b", "address number 2 is not HOST or HOST:PORT"},
 		{"database is a word", "redis://redis/main", "the database must be a number from 0 to 1023"},
 		{"database below 0", "redis://redis/-1", "the database must be a number from 0 to 1023"},
-		{"options", "redis://redis/0?db=1", "takes no ?-options; name a password in store.password_env; the database is /NUMBER"},
+		{"options", "redis://redis/0?db=1", "names the database twice; leave out one of /NUMBER and ?db=NUMBER"},
 		{"sentinels without a master", "redis+sentinel://a,b", "must name the sentinels' master after the hosts; write redis+sentinel://HOST1:26379,HOST2/MASTER?db=0"},
-		{"sentinels with another option", "redis+sentinel://a/m?password=x", "takes only ?db=NUMBER after the master; name a password in store.password_env"},
+		{"sentinels with another option", "redis+sentinel://a/m?password=x", "takes only the options ?db=NUMBER and &prefix=NAME; name a password in store.password_env"},
+		{"a prefix that is no name", "redis://redis?prefix=A:b", "the prefix of keys must be one name of a-z, 0-9 and -"},
+		{"a database given twice", "redis://redis?db=1&db=2", "takes only the options ?db=NUMBER and &prefix=NAME; name a password in store.password_env"},
 		{"database of a cluster", "redis+cluster://a/1", "a cluster has database 0 only"},
 		{"fragment", "redis://redis#x", "takes no # part; write # in a password as %23"},
 		{"memory with a name", "memory:x", `the memory store takes no address; write "memory:"`},
@@ -137,6 +147,10 @@ func TestStorePassword(t *testing.T) {
 	store = mustLoad(t, options("[store]\nurl = \"redis://redis\"\n")).Store
 	if got := store.Connect().Reveal(); got != "redis://redis" {
 		t.Errorf("the URL to connect with is %q", got)
+	}
+	sentinels := "[store]\nurl = \"redis+sentinel://s/m\"\nsentinel_password_env = \"S\"\npassword_env = \"P\"\n"
+	if store = mustLoad(t, options(sentinels, "S=s", "P=p")).Store; store.Password.Reveal() != "p" || store.SentinelPassword.Reveal() != "s" {
+		t.Errorf("password %q, of the sentinels %q", store.Password.Reveal(), store.SentinelPassword.Reveal())
 	}
 	got := lines(problemsOf(t, options("[store]\nurl = \"redis://:x@redis\"\npassword_env = \"A\"\n", "A=y")))
 	if diff := cmp.Diff([]string{"herald.toml:3:1: store.url: has a password of its own; leave out one of the two"}, got); diff != "" {

@@ -46,6 +46,14 @@ func storeSettings() []setting {
 			doc: "File that holds the password of Redis, instead of password_env.",
 		},
 		{
+			key: "store.sentinel_password_env", kind: envName, optional: true, sample: "SENTINEL_PASSWORD", only: ModeSentinel, form: "name of a variable", check: checkEnvName, restart: true,
+			doc: "Environment variable that holds the password of the sentinels themselves.",
+		},
+		{
+			key: "store.sentinel_password_file", kind: secretFile, optional: true, sample: "/run/secrets/sentinel_password", only: ModeSentinel, restart: true,
+			doc: "File that holds the password of the sentinels, instead of sentinel_password_env.",
+		},
+		{
 			key: "store.wait_replicas", kind: whole, unit: "replicas", def: "0", min: 0, max: 16, only: driverRedis, restart: true,
 			doc: "How many replicas of Redis must have a message before the platform is told that it arrived.",
 		},
