@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
@@ -25,8 +26,8 @@ var ErrInUse = errors.New("another service runs here")
 // dialWait bounds the connection to a socket of this machine.
 const dialWait = 2 * time.Second
 
-// maxPath is the longest path of a socket, with room for the folder in which it is born: the systems allow 103 to 107 bytes.
-const maxPath = 94
+// maxPath is the longest path of a socket that all systems take.
+const maxPath = 103
 
 // maxAnswer bounds an answer that is read whole.
 const maxAnswer = 4 << 20
@@ -47,7 +48,7 @@ func Listen(ctx context.Context, path string) (net.Listener, error) {
 	}
 	// It is made in a folder of its own, which nobody else can enter, and moved when its rights are set: at no instant can
 	// another account connect.
-	private, err := os.MkdirTemp(dir, ".")
+	private, err := privateFolder(dir)
 	if err != nil {
 		return nil, fmt.Errorf("control socket %s: this account cannot write in its folder; give it the right, or set socket to another path: %w", path, err)
 	}
@@ -68,6 +69,17 @@ func Listen(ctx context.Context, path string) (net.Listener, error) {
 		return nil, fmt.Errorf("control socket %s: %w", path, err)
 	}
 	return &listener{l, path, info}, nil
+}
+
+// privateFolder makes a folder for this account alone, with a name so short that a socket in it fits where the one in dir fits.
+func privateFolder(dir string) (string, error) {
+	for i := 0; ; i++ {
+		path := filepath.Join(dir, fmt.Sprintf(".h%04x", rand.N(1<<16)))
+		err := os.Mkdir(path, 0o700)
+		if err == nil || i == 20 || !errors.Is(err, fs.ErrExist) {
+			return path, err
+		}
+	}
 }
 
 // listener removes its socket at the end, and no other one that took its place.
