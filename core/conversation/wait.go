@@ -79,8 +79,22 @@ type Current struct {
 	LogFrom int64 `json:"log_from"`
 	// LastTurn is the id of the last finished turn.
 	LastTurn string `json:"last_turn,omitempty"`
+	// Direct: only one person and Herald read here, as the newest message said.
+	Direct bool `json:"direct,omitempty"`
+	// Told holds "wait/person" of whom was told what the turn waits for; it ends with the turn.
+	Told []string `json:"told,omitempty"`
 	// Holder is who committed last, so that a change of hands during a turn is seen.
 	Holder string `json:"holder,omitempty"`
 	// BeganAt is the store's time when the turn under way was first committed.
 	BeganAt time.Time `json:"began_at,omitzero"`
+}
+
+// Letter is the note of a dead letter: what was not done and why, without a word of anybody.
+type Letter struct {
+	// Kind is "turn", "delivery", "handover", "event".
+	Kind   string          `json:"kind"`
+	Reason string          `json:"reason"`
+	Ref    string          `json:"ref,omitempty"`
+	Person string          `json:"person,omitempty"`
+	Covers []session.Cover `json:"covers,omitempty"`
 }

@@ -1,0 +1,98 @@
+package turn
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"herald/core/chat"
+	"herald/core/conversation"
+	"herald/core/model"
+	"herald/core/prompt"
+	"herald/core/store"
+	"herald/core/tool"
+)
+
+// Agents finds agents.
+type Agents interface {
+	// Agent is the agent of this id as it is now. Its error is for the operator; the person is told that the agent cannot be used.
+	Agent(ctx context.Context, id string) (prompt.Agent, error)
+}
+
+// Models finds models.
+type Models interface {
+	// Model is the model for an agent: the one that it names, or a choice by its strength.
+	Model(a prompt.Agent) (model.Model, error)
+	// Cost is what a usage of the configured model costs; ok is false when it has no price.
+	Cost(name string, u model.Usage) (cost float64, ok bool)
+}
+
+// Outbox takes over deliveries that a commit of the engine wrote.
+type Outbox interface {
+	// Expect announces that the next commit takes the outbox claim of c's partition for the outbox's holder, with the operation that it
+	// returns. done must be called once: with the claim that the commit took, or with nil.
+	Expect(c chat.Conversation) (take store.Take, done func(*store.Claim, conversation.Delivery))
+	// Edit shows the present text of a live message, unless the platform's pace has no room for it now; it never waits for room.
+	Edit(ctx context.Context, p *chat.Post, r chat.Receipt) error
+}
+
+// Observer is told what happened, for metrics; every field may be nil.
+type Observer struct {
+	// TurnEnded is called after the commit that ended a turn; how is "answered", "failed", "stopped", "set aside".
+	TurnEnded func(how string, d time.Duration)
+	// ToolEnded is called for each call that ended.
+	ToolEnded func(name, status string, d time.Duration)
+}
+
+// Options of an engine. All fields but Observer, Log, Spawn and Admin are required.
+type Options struct {
+	Store   store.Store
+	Agents  Agents
+	Models  Models
+	Tools   *tool.Registry
+	Gate    tool.Gate
+	Outbox  Outbox
+	Adapter func(chat.Workspace) chat.Adapter
+	// Admin reports whether a person is an admin now; nil means nobody is.
+	Admin func(ctx context.Context, person string) (bool, error)
+	// DefaultAgent is who answers where nobody was chosen: "main".
+	DefaultAgent string
+	NewID        func() string
+	// Clock measures durations only.
+	Clock func() time.Time
+	Zone  *time.Location
+	// MaxRounds bounds the model calls of a turn, MaxAttempts how often a turn may crash alone before it is set aside.
+	MaxRounds, MaxAttempts int
+	// LiveAfter is how long an answer may take before a live message shows it; negative means that there are none.
+	LiveAfter time.Duration
+	// Spawn runs a function beside the caller; nil means that everything is done in line and no stop is watched for, as a simulation wants it.
+	Spawn    func(func())
+	Observer Observer
+	Log      *slog.Logger
+}
+
+// Engine performs turns. It holds no state of a conversation between two of them.
+type Engine struct {
+	Options
+	// alone is the one place for a turn that was under way in a crash.
+	alone chan struct{}
+}
+
+// Reasons to break off that are no failure.
+var (
+	// ErrStopped: a newer stop stands; the commit that would answer or start a tool was refused.
+	ErrStopped = errors.New("a stop was committed")
+	errLookNow = errors.New("there is something new to look at")
+)
+
+// New makes an engine.
+func New(o Options) *Engine {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.MaxAttempts <= 0 {
+		o.MaxAttempts = 5
+	}
+	return &Engine{Options: o, alone: make(chan struct{}, 1)}
+}

@@ -1,0 +1,200 @@
+package turn
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"herald/core/conversation"
+	"herald/core/model"
+	"herald/core/session"
+	"herald/core/store"
+)
+
+func itoa(i int) string { return strconv.Itoa(i) }
+
+// stageFailure makes the turn end with a sentence to the person and a reference for the operator.
+func (r *run) stageFailure(kind, reason, detail string) {
+	t := r.state.Turn
+	ref := strings.ToUpper(strings.TrimPrefix(t.ID, "t"))[:min(8, len(t.ID)-1)]
+	r.stage(session.Event{Kind: session.Failed, ID: t.ID, Failure: &session.Failure{Kind: kind, Reason: reason, Detail: cutText(detail, 2000), Ref: ref}})
+	r.unsaid = true
+	r.log.Warn("a turn failed", "turn", t.ID, "ref", ref, "kind", kind, "error", detail)
+}
+
+func (r *run) fail(kind, reason, detail string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.stageFailure(kind, reason, detail)
+}
+
+func (r *run) stageModelFailure(err error) {
+	k := model.Unavailable
+	if e, ok := errors.AsType[*model.Error](err); ok {
+		k = e.Kind
+	}
+	r.stageFailure("model: "+string(k), reason(k), err.Error())
+}
+
+// finish ends the turn in one commit: events, record, delivery, release. done is false with ErrStopped, when a stop came first.
+func (r *run) finish(ctx context.Context, text string) (done bool, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	t := r.state.Turn
+	how := "answered"
+	head := guardHead
+	switch {
+	case t.Cancel != nil:
+		how, head, text = "stopped", false, textStopped
+		if r.reopen != nil {
+			text = textStoppedNew
+		}
+	case t.Failure != nil:
+		how, text = "failed", failed(t.Failure)
+		if t.Failure.Kind == setAside {
+			how = "set aside"
+		}
+	case strings.TrimSpace(text) == "":
+		text = textEmpty
+	}
+	d := r.settleAnswer(text)
+	rec := r.record()
+	events := []session.Event{{Kind: session.TurnAnswered, ID: "answered/" + t.ID, Answered: &session.Answered{Turn: t.ID, Delivery: d.ID, Covers: t.Covers}}}
+	if r.reopen != nil {
+		events = append(events, session.Event{Kind: session.Closed, ID: "close/" + r.state.Session})
+	}
+	take, took := r.Outbox.Expect(r.conv)
+	taken := false
+	defer func() {
+		if !taken {
+			took(nil, *d)
+		}
+	}()
+	cur := r.cur
+	r.cur.LastTurn, r.cur.Told = t.ID, nil
+	ops := append(r.endWaits(), store.Put{Key: rec.Key(), Value: conversation.Encode(rec)})
+	ops = append(append(ops, conversation.Say(r.p, d)...), take)
+	ops = r.cleared(append(ops, r.release(len(r.inbox) > 0 || len(r.controls) > 0, time.Time{}))...)
+	began := r.cur.BeganAt
+	res, err := r.step(ctx, "turn.answer", head, events, ops...)
+	if err != nil {
+		r.cur.LastTurn, r.cur.Told = cur.LastTurn, cur.Told
+		return false, err
+	}
+	taken = true
+	took(lastTaken(res), *d)
+	if r.Observer.TurnEnded != nil {
+		r.Observer.TurnEnded(how, res.Now.Sub(began))
+	}
+	r.log.Info("turn ended", "turn", t.ID, "how", how, "delivery", d.ID, "messages", len(t.Covers), "rounds", t.Rounds, "claim_attempt", r.claim.Attempt)
+	return true, nil
+}
+
+func lastTaken(res store.Result) *store.Claim {
+	if n := len(res.Taken); n > 0 {
+		return res.Taken[n-1]
+	}
+	return nil
+}
+
+// settleAnswer is the delivery with its final text. A live message is its first piece.
+func (r *run) settleAnswer(text string) *conversation.Delivery {
+	d := r.newAnswer()
+	if r.live != nil {
+		d.After = r.live.After
+	}
+	d.Text, d.MadeAt = text, r.now()
+	for _, p := range r.ad.Cut(r.conv, text) {
+		d.Pieces = append(d.Pieces, conversation.Piece{Text: p})
+	}
+	if r.live != nil && len(r.live.Pieces) > 0 {
+		l, first := r.live.Pieces[0], &d.Pieces[0]
+		first.Attempts, first.TriedAt, first.Clean, first.Receipt = l.Attempts, l.TriedAt, l.Clean, l.Receipt
+		if r.cur.Holder != "" && r.cur.Holder != r.claim.Holder {
+			// The holder before may be frozen in an edit: its lease's end is the last instant at which that can land.
+			d.Resend = d.MadeAt.Add(r.claim.Until.Sub(r.claim.Since))
+		}
+	}
+	return d
+}
+
+// endWaits moves the documents of waits that end with the turn.
+func (r *run) endWaits() []store.Op {
+	var ops []store.Op
+	for _, w := range r.state.Waits {
+		if doc, ok := r.waits[w.ID]; ok {
+			ops = append(ops, store.Delete{Key: doc.Key()}, store.Put{Key: doc.EndedKey(), Value: conversation.Encode(doc.WaitDoc)})
+		}
+	}
+	return ops
+}
+
+// record is what is kept of the turn.
+func (r *run) record() *conversation.TurnRecord {
+	t := r.state.Turn
+	rec := &conversation.TurnRecord{
+		V: conversation.Version, ID: t.ID, Session: r.state.Session, Agent: r.state.Agent, Person: t.Person(), Models: t.Models, Tools: t.Tools,
+		Rounds: t.Rounds, Usage: t.Usage, Covers: t.Covers, BeganAt: r.cur.BeganAt, EndedAt: r.now(), Failure: t.Failure, Stopped: t.Cancel != nil,
+	}
+	if !t.Unpriced && t.Rounds > 0 {
+		cost := t.Cost
+		rec.Cost = &cost
+	}
+	return rec
+}
+
+// setAside is the kind of failure of a turn that crashed too often.
+const setAside = "set aside"
+
+// countAlone counts an attempt of a turn that was under way in a crash, before anything of it runs, and sets the turn aside when
+// there were too many.
+func (r *run) countAlone(ctx context.Context) (stop bool, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.state.Turn == nil && len(r.inbox) == 0 {
+		return false, nil // nothing that could be to blame
+	}
+	r.suspect.V = conversation.Version
+	r.suspect.Count++
+	if r.suspect.Count <= r.MaxAttempts {
+		r.commits++
+		_, err := r.commit(ctx, store.Commit{
+			ID:        fmt.Sprintf("turn.alone/%s.%d.%d", r.claim.Holder, r.claim.Token, r.commits),
+			Partition: r.p, Claim: &r.claim, Ops: []store.Op{store.Put{Key: conversation.SuspectKey, Value: conversation.Encode(r.suspect)}},
+		})
+		return false, err
+	}
+	if r.state.Turn == nil {
+		r.takeMessages()
+	}
+	t := r.state.Turn
+	if t == nil {
+		return false, nil // what waits for a person has nothing under way
+	}
+	r.stageFailure(setAside, "I could not handle this message: it stopped the service "+itoa(r.MaxAttempts)+" times. It was set aside; an admin can see it.", r.suspect.Last)
+	note := conversation.Encode(conversation.Letter{Kind: "turn", Reason: "it crashed " + itoa(r.MaxAttempts) + " times while it ran alone", Ref: r.state.Turn.Failure.Ref, Person: t.Person(), Covers: t.Covers})
+	r.ops = append(r.ops, store.Bury{ID: t.ID, Note: note})
+	return false, nil
+}
+
+// panicked counts a panic like a crash and leaves the turn for another attempt.
+func (r *run) panicked(ctx context.Context, p any, stack []byte) error {
+	r.log.Error("a turn panicked", "panic", fmt.Sprint(p), "stack", string(stack))
+	s := r.suspect
+	s.V = conversation.Version
+	s.Count = max(s.Count, 1)
+	s.Last = cutText(fmt.Sprint(p), 500)
+	r.commits++
+	_, err := r.Store.Commit(context.WithoutCancel(ctx), store.Commit{
+		ID:        fmt.Sprintf("turn.panic/%s.%d.%d", r.claim.Holder, r.claim.Token, r.commits),
+		Partition: r.p, Claim: &r.claim,
+		Ops: []store.Op{
+			store.Put{Key: conversation.SuspectKey, Value: conversation.Encode(s)},
+			store.Release{Claim: r.claim, Again: true, In: time.Second},
+		},
+	})
+	return err
+}

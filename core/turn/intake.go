@@ -1,0 +1,161 @@
+package turn
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"herald/core/chat"
+	"herald/core/conversation"
+	"herald/core/session"
+	"herald/core/store"
+)
+
+const (
+	// maxTaken bounds the messages that one boundary takes in, so that a flood does not become one prompt.
+	maxTaken = 50
+	// editPatience is how long an edit waits for a message that has not arrived.
+	editPatience = time.Hour
+)
+
+// open begins a session when there is none.
+func (r *run) open(person string) {
+	if r.state.Session != "" && !r.state.Closed && r.state.Root() != nil {
+		return
+	}
+	agent := r.DefaultAgent
+	if r.reopen != nil && r.reopen.Agent != "" {
+		agent = r.reopen.Agent
+	}
+	id := conversation.ID("s", string(r.p), strconv.FormatInt(r.lastSeq+1, 10))
+	r.cur.LogFrom = r.lastSeq + 1
+	r.stage(session.Event{Kind: session.Opened, ID: "open/" + id, Open: &session.Open{Session: id, Agent: agent, Person: person}})
+}
+
+// look applies what the last read brought: controls, outcomes of waits, messages.
+func (r *run) look(ctx context.Context) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err := r.applyControls(ctx); err != nil {
+		return err
+	}
+	if t := r.state.Turn; t != nil && (t.Cancel != nil || t.Failure != nil) {
+		return nil // what comes after the end belongs to the next turn
+	}
+	r.applyWaits()
+	r.takeMessages()
+	return nil
+}
+
+// applyWaits takes over the outcomes of waits: a click's, the end of their time, or the next message of who was asked.
+func (r *run) applyWaits() {
+	for _, w := range slices.Clone(r.state.Waits) {
+		doc, ok := r.waits[w.ID]
+		if !ok {
+			continue
+		}
+		o := doc.Outcome
+		if o == nil && w.Kind == session.Question {
+			o = r.reply(w)
+		}
+		if o == nil && !w.End.IsZero() && !r.now().Before(w.End) {
+			o = &session.Outcome{Wait: w.ID, Result: session.Expired}
+			if w.Kind == session.Timer {
+				o.Result = session.Elapsed
+			}
+		}
+		if o == nil {
+			continue
+		}
+		doc.Outcome = o
+		// The first outcome wins: a click that came since is refused, or refuses this commit.
+		r.guards = append(r.guards, store.At{Key: doc.Key(), Version: doc.version})
+		r.ops = append(r.ops, store.Delete{Key: doc.Key()}, store.Put{Key: doc.EndedKey(), Value: conversation.Encode(doc.WaitDoc)})
+		r.stage(session.EndWait(&r.state, *o)...)
+		r.unsaid = true
+		delete(r.waits, w.ID)
+	}
+}
+
+// reply is the next message of the person who was asked, as an outcome: its text, or the choice that it numbers.
+func (r *run) reply(w session.Wait) *session.Outcome {
+	i := slices.IndexFunc(r.inbox, func(m conversation.Message) bool { return w.Person == "" || m.Person == w.Person })
+	if i < 0 {
+		return nil
+	}
+	m := r.inbox[i]
+	text := strings.TrimSpace(m.Text)
+	if n, err := strconv.Atoi(text); err == nil && n >= 1 && n <= len(w.Choices) {
+		text = w.Choices[n-1]
+	}
+	r.ops = append(r.ops, store.Delete{Key: m.Key()})
+	r.inbox = slices.Delete(r.inbox, i, i+1)
+	return &session.Outcome{Wait: w.ID, Result: session.Replied, By: m.Person, Text: text, MessageID: m.MessageID, Order: m.Order}
+}
+
+// takeMessages takes what waits in the inbox into the turn, or begins one, unless the turn waits for a person.
+func (r *run) takeMessages() {
+	if len(r.inbox) == 0 {
+		return
+	}
+	if len(r.state.Waits) > 0 {
+		r.tellWaiting()
+		return
+	}
+	n := min(len(r.inbox), maxTaken)
+	if r.suspect.Count > 0 { // only one message is suspected at a time
+		if r.state.Turn != nil {
+			return
+		}
+		n = 1
+	}
+	r.open(r.inbox[0].Person)
+	turn := ""
+	if r.state.Turn != nil {
+		turn = r.state.Turn.ID
+	}
+	for _, m := range r.inbox[:n] {
+		if turn == "" {
+			turn = conversation.ID("t", string(r.p), m.Order, m.MessageID)
+			r.cur.BeganAt = r.now()
+		}
+		r.cur.Direct = m.Direct
+		name := m.Sender.Name
+		if m.Direct {
+			name = ""
+		}
+		r.stage(session.Event{Kind: session.UserSaid, ID: "said/" + m.MessageID, User: &session.Said{
+			Turn: turn, MessageID: m.MessageID, Order: m.Order, Person: m.Person, Name: name, Text: withFiles(m.Text, m.Files),
+		}})
+		r.ops = append(r.ops, store.Delete{Key: m.Key()})
+	}
+	r.inbox = r.inbox[n:]
+}
+
+// withFiles names the attachments, which no adapter of this installation reads into a turn yet.
+func withFiles(text string, files []chat.File) string {
+	for _, f := range files {
+		text += fmt.Sprintf("\n[attached file %q, %s: it was not read, because files cannot be read here]", f.Name, f.MIME)
+	}
+	return text
+}
+
+// tellWaiting tells each writer once what the conversation waits for; the messages stay in the inbox.
+func (r *run) tellWaiting() {
+	w := r.state.Waits[0]
+	told := make(map[string]bool)
+	for _, m := range r.inbox {
+		if told[m.Person] || slices.Contains(r.cur.Told, w.ID+"/"+m.Person) {
+			continue
+		}
+		told[m.Person] = true
+		r.cur.Told = append(r.cur.Told, w.ID+"/"+m.Person)
+		d := &conversation.Delivery{
+			ID: conversation.ID("d", w.ID, m.Person), Kind: conversation.Notice, Text: waitingText(w), ReplyTo: m.MessageID, MadeAt: r.now(), After: r.now(),
+		}
+		r.ops = append(r.ops, conversation.Say(r.p, d)...)
+	}
+}

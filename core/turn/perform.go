@@ -1,0 +1,339 @@
+package turn
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"herald/core/conversation"
+	"herald/core/model"
+	"herald/core/prompt"
+	"herald/core/session"
+	"herald/core/store"
+	"herald/core/tool"
+)
+
+// outcome is what the work of a decision came to, to be committed by the loop.
+type outcome struct {
+	d      session.Decision
+	answer *model.Answer
+	result tool.Result
+	status session.Status
+	took   time.Duration
+	err    error
+	panic  any
+	stack  []byte
+}
+
+// performAll begins decisions and commits the outcome of one that ended. Work that nothing else runs beside is done in line.
+func (r *run) performAll(ctx context.Context, ds []session.Decision) error {
+	work := r.working()
+	for _, d := range ds {
+		do, err := r.begin(ctx, d)
+		if err != nil {
+			return err
+		}
+		if do == nil {
+			continue // it ended in its beginning
+		}
+		r.fresh = false
+		r.busy[d.ID] = true
+		perform := func() { r.results <- r.guarded(work, d, do) }
+		if r.Spawn == nil || len(ds) == 1 && len(r.busy) == 1 {
+			perform()
+		} else {
+			r.Spawn(perform)
+		}
+	}
+	if len(r.busy) == 0 {
+		return nil
+	}
+	return r.end(ctx, work, <-r.results)
+}
+
+// drain waits for what is under way after a stop, so that its outcome is in the log.
+func (r *run) drain(ctx context.Context) error {
+	for len(r.busy) > 0 {
+		if err := r.end(ctx, ctx, <-r.results); err != nil && !errors.Is(err, ErrStopped) {
+			return err
+		}
+	}
+	return nil
+}
+
+// guarded runs the work of a decision and keeps a panic for the loop.
+func (r *run) guarded(ctx context.Context, d session.Decision, do func(context.Context) outcome) (o outcome) {
+	begin := r.Clock()
+	defer func() {
+		if p := recover(); p != nil {
+			if isCrash(p) {
+				panic(p)
+			}
+			o = outcome{panic: p, stack: debug.Stack()}
+		}
+		o.d, o.took = d, r.Clock().Sub(begin)
+	}()
+	return do(ctx)
+}
+
+// begin commits what must be in the log before the work of d and gives the work; nil when there is none.
+func (r *run) begin(ctx context.Context, d session.Decision) (func(context.Context) outcome, error) {
+	switch d.Do {
+	case session.CallModel:
+		return r.beginModel(ctx, d)
+	case session.RunCall:
+		return r.beginCall(ctx, d)
+	case session.Refuse:
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.stage(session.Finish(d.Frame, d.Call, session.Errored, d.Text))
+		r.unsaid = true
+		return nil, nil
+	case session.PopFrame:
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		_, err := r.step(ctx, "turn.pop", false, []session.Event{{Kind: session.FramePopped, ID: d.ID, Frame: d.Frame, Pop: &session.Pop{Status: d.Status, Text: d.Text}}})
+		return nil, err
+	default:
+		return nil, fmt.Errorf("conversation %s: decision %s to %q cannot be begun", r.conv.Key(), d.ID, d.Do)
+	}
+}
+
+// beginModel takes in what came since the last look, and lays out the request.
+func (r *run) beginModel(ctx context.Context, d session.Decision) (func(context.Context) outcome, error) {
+	if !r.fresh {
+		if err := r.lookAgain(ctx); err != nil {
+			return nil, err
+		}
+		if t := r.state.Turn; t == nil || t.Cancel != nil {
+			return nil, nil
+		}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.unsaid {
+		if _, err := r.step(ctx, "turn.step", false, nil); err != nil {
+			return nil, err
+		}
+	}
+	f := r.state.Frame(d.Frame)
+	agent, err := r.agent(ctx, f.Agent)
+	if err != nil {
+		r.stageFailure("agent", "I cannot answer: the agent "+quoted(f.Agent)+" cannot be used. An admin must look at it.", err.Error())
+		return nil, nil
+	}
+	m, err := r.Models.Model(agent)
+	if err != nil {
+		r.stageModelFailure(err)
+		return nil, nil
+	}
+	req := prompt.Build(agent, r.Tools.Select(agent.Tools), r.hist.Visible(f.ID), r.now(), r.Zone)
+	req.NewCallID = r.NewID
+	root := f.Parent == ""
+	return func(ctx context.Context) outcome { return r.callModel(ctx, m, req, root) }, nil
+}
+
+// callModel streams the answer of a model into the live message.
+func (r *run) callModel(ctx context.Context, m model.Model, req *model.Request, root bool) outcome {
+	live := r.liveWriter(root)
+	for c, err := range m.Generate(ctx, req) {
+		if err != nil {
+			return outcome{err: err}
+		}
+		if c.Done != nil {
+			return outcome{answer: c.Done}
+		}
+		live.write(ctx, c.Text)
+	}
+	return outcome{err: &model.Error{Kind: model.Unavailable, Message: "the stream ended without an answer"}}
+}
+
+// beginCall asks the gate, and commits the start of the call or what it waits for.
+func (r *run) beginCall(ctx context.Context, d session.Decision) (func(context.Context) outcome, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	_, cs := r.state.Call(d.Call)
+	f := r.state.Frame(d.Frame)
+	c := tool.Call{
+		ID: cs.ID, Name: cs.Name, Arguments: cs.Arguments, Agent: f.Agent, Session: r.state.Session, Turn: r.state.Turn.ID,
+		Person: r.state.Turn.Person(), Conversation: r.conv, Direct: r.direct(), Approved: cs.Approved,
+	}
+	t, ok := r.bound(ctx, f.Agent, cs.Name)
+	if !ok {
+		r.stage(session.Finish(d.Frame, d.Call, session.Errored, tool.ErrUnknown.Error()+": "+cs.Name))
+		r.unsaid = true
+		return nil, nil
+	}
+	switch g := tool.Ask(ctx, r.Gate, c); {
+	case g.Answer == tool.Deny:
+		r.stage(session.Finish(d.Frame, d.Call, session.Denied, "A rule of this installation denies this call. Do not try it again or another way."))
+		r.unsaid = true
+		return nil, nil
+	case g.Answer == tool.Require && c.Approved == "":
+		return nil, r.askApproval(ctx, d, c, g)
+	}
+	again := r.again[d.Call]
+	delete(r.again, d.Call)
+	if again {
+		// The log has its start already; a commit says that it begins once more, and that this process holds the claim still.
+		c.Approved = cs.Approved
+	}
+	start := session.Event{Kind: session.CallStarted, ID: "start/" + d.Call, Frame: d.Frame, Call: &session.CallRef{IDs: []string{d.Call}, Again: again}}
+	if _, err := r.step(ctx, "turn.start", guardHead, []session.Event{start}); err != nil {
+		if again {
+			r.again[d.Call] = true
+		}
+		return nil, err
+	}
+	return func(ctx context.Context) outcome { return runCall(ctx, t, c) }, nil
+}
+
+// bound is the tool of this name if the agent has it.
+func (r *run) bound(ctx context.Context, agent, name string) (tool.Tool, bool) {
+	a, err := r.agent(ctx, agent)
+	if err != nil {
+		return tool.Tool{}, false
+	}
+	for _, t := range r.Tools.Select(a.Tools) {
+		if t.Spec.Name == name {
+			return t, true
+		}
+	}
+	return tool.Tool{}, false
+}
+
+func runCall(ctx context.Context, t tool.Tool, c tool.Call) outcome {
+	res, err := t.Run(ctx, c)
+	switch {
+	case err == nil:
+		return outcome{result: res, status: session.Done}
+	case ctx.Err() != nil:
+		return outcome{status: session.Stopped, result: tool.Result{Text: "A person stopped this call while it ran. Whether it took effect is not known."}, err: context.Cause(ctx)}
+	default:
+		return outcome{status: session.Errored, result: tool.Result{Text: "Error: " + err.Error()}}
+	}
+}
+
+// end commits the outcome of a decision.
+func (r *run) end(ctx, work context.Context, o outcome) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.busy, o.d.ID)
+	if err := ctx.Err(); err != nil {
+		return context.Cause(ctx) // the claim is lost or the process ends: nothing more may be written
+	}
+	if o.panic != nil && o.d.Do == session.CallModel {
+		panic(fmt.Sprintf("the call of a model panicked: %v\n%s", o.panic, o.stack))
+	}
+	if o.d.Do == session.CallModel {
+		return r.endModel(work, o)
+	}
+	return r.endCall(ctx, o)
+}
+
+func (r *run) endModel(work context.Context, o outcome) error {
+	if o.err != nil {
+		if errors.Is(context.Cause(work), ErrStopped) {
+			return ErrStopped
+		}
+		r.stageModelFailure(o.err)
+		return nil
+	}
+	a := session.Answer{Text: o.answer.Text, Finish: o.answer.Finish, Usage: o.answer.Usage, Model: o.answer.Model}
+	if cost, ok := r.Models.Cost(a.Model, a.Usage); ok {
+		a.Cost = &cost
+	}
+	for _, c := range o.answer.Calls {
+		asked := session.Asked{Call: c}
+		if t, ok := r.Tools.Get(c.Name); ok {
+			asked.Traits = t.Traits
+		}
+		if o.answer.Finish == model.FinishLength && asked.Malformed == "" {
+			asked.Malformed = "The answer was cut off at its length limit, so the call may be incomplete and was not run. Make it shorter."
+		}
+		a.Calls = append(a.Calls, asked)
+	}
+	r.stage(session.Event{Kind: session.ModelAnswered, ID: o.d.ID, Frame: o.d.Frame, Model: &a})
+	r.unsaid = true
+	return nil
+}
+
+func (r *run) endCall(ctx context.Context, o outcome) error {
+	_, cs := r.state.Call(o.d.Call)
+	name := cs.Name
+	if o.panic != nil {
+		r.log.Error("a tool panicked", "tool", name, "call", o.d.Call, "panic", fmt.Sprint(o.panic), "stack", string(o.stack))
+		o.status, o.result = session.Errored, tool.Result{Text: "Error: the tool crashed. Tell the person; an admin finds more in the log."}
+	}
+	if r.Observer.ToolEnded != nil {
+		r.Observer.ToolEnded(name, string(o.status), o.took)
+	}
+	if o.status == session.Stopped && !errors.Is(o.err, ErrStopped) {
+		return o.err
+	}
+	var ops []store.Op
+	for i, debt := range o.result.Owe {
+		owed := &conversation.Owed{ID: fmt.Sprintf("%s.%d", o.d.Call, i), Kind: debt.Kind, To: store.Partition(debt.To), Data: debt.Data, At: r.now()}
+		ops = append(ops, conversation.Owe(r.p, owed)...)
+	}
+	if w := o.result.Wait; w != nil && o.status == session.Done {
+		w.Call = o.d.Call
+		w.ID = conversation.ID("w", string(r.p), o.d.Call)
+		if w.Person == "" && w.Kind == session.Question {
+			w.Person = r.state.Turn.Person()
+		}
+		return r.wait(ctx, "turn.wait", o.d, *w, ops)
+	}
+	if len(o.result.Text) > tool.MaxResult {
+		o.result.Text = cutText(o.result.Text, tool.MaxResult) + "\n[The result was cut here.]"
+	}
+	_, err := r.step(ctx, "turn.result", false, []session.Event{session.Finish(o.d.Frame, o.d.Call, o.status, o.result.Text)}, ops...)
+	if err != nil {
+		return err
+	}
+	if o.status == session.Stopped {
+		return ErrStopped
+	}
+	return nil
+}
+
+// askApproval commits the question whether the call may run.
+func (r *run) askApproval(ctx context.Context, d session.Decision, c tool.Call, g tool.Decision) error {
+	expires := g.Expires
+	if expires <= 0 {
+		expires = 24 * time.Hour
+	}
+	args := c.Arguments
+	if !json.Valid(args) {
+		args = json.RawMessage("{}")
+	}
+	w := session.Wait{
+		ID: conversation.ID("w", string(r.p), c.ID, "approval"), Kind: session.Approval, Call: c.ID, Person: c.Person, Deciders: g.Deciders,
+		Title: "May I run " + c.Name + "?", Text: "Arguments: `" + shorten(string(args), 500) + "`", End: r.now().Add(expires),
+	}
+	return r.wait(ctx, "turn.ask", d, w, nil)
+}
+
+// wait commits a wait with what asks the person.
+func (r *run) wait(ctx context.Context, site string, d session.Decision, w session.Wait, ops []store.Op) error {
+	doc := &conversation.WaitDoc{V: conversation.Version, Session: r.state.Session, Wait: w}
+	ops = append(ops, store.Put{Key: doc.Key(), Value: conversation.Encode(doc)})
+	if w.Kind != session.Timer {
+		ask := &conversation.Delivery{
+			ID: conversation.ID("d", w.ID), Kind: conversation.Ask, Text: askText(w), Turn: r.state.Turn.ID, MadeAt: r.now(), After: r.now(),
+		}
+		if r.caps.Cards {
+			ask.Card = card(w)
+		}
+		ops = append(ops, conversation.Say(r.p, ask)...)
+	}
+	res, err := r.step(ctx, site, guardHead, []session.Event{{Kind: session.WaitBegan, ID: "wait/" + w.ID, Frame: d.Frame, Wait: &w}}, ops...)
+	if err == nil {
+		// The document's version is that of its Put: the first of ops that puts, behind the session's own and what was pending.
+		r.waits[w.ID] = waitDoc{WaitDoc: *doc, version: versionOf(res, ops, doc.Key())}
+	}
+	return err
+}
