@@ -161,8 +161,7 @@ func (s *Store) earliest(ctx context.Context, agenda store.Agenda, buckets []int
 	witness := buckets[int(s.looks.Add(1))%len(buckets)]
 	calls := make([]*call, 0, len(buckets)+2)
 	for _, b := range buckets {
-		key := prefix(b) + "due:" + string(agenda)
-		calls = append(calls, &call{bucket: b, command: []any{"zrange", key, 0, n - 1, "withscores"}, idle: true})
+		calls = append(calls, &call{bucket: b, command: []any{"zrange", s.keys.due(b, agenda), 0, n - 1, "withscores"}, idle: true})
 	}
 	mark := &call{bucket: witness, command: []any{"hget", s.keys.mark[witness], "store"}, idle: true}
 	calls = append(calls, mark)

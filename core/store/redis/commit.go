@@ -41,7 +41,7 @@ func (s *Store) commitArgs(c *store.Commit) ([]any, error) {
 	if s.opt.WaitReplicas > 0 {
 		wait = "1"
 	}
-	args = append(args, string(c.Partition), c.ID, answerKept.Milliseconds(), channel(s.id), wait)
+	args = append(args, string(c.Partition), c.ID, answerKept.Milliseconds(), s.keys.channel(s.id), wait)
 	if c.Claim == nil {
 		args = append(args, "", "", "", "")
 	} else {

@@ -55,7 +55,7 @@ func (s *Store) Hints(ctx context.Context, ready chan<- struct{}, f func(store.H
 
 // listen subscribes and passes hints on until something fails or ctx ends.
 func (s *Store) listen(ctx context.Context, subscribed func(), f func(store.Hint)) error {
-	sub := s.client.Subscribe(ctx, channel(s.id))
+	sub := s.client.Subscribe(ctx, s.keys.channel(s.id))
 	closed := context.AfterFunc(ctx, func() { _ = sub.Close() })
 	defer func() {
 		if closed() {

@@ -6,25 +6,35 @@ import (
 	"herald/core/store"
 )
 
-// prefix begins every key of a bucket. The braces are what Redis hashes: all of a bucket stands in one slot.
-func prefix(bucket int) string { return "herald:{b" + strconv.Itoa(bucket) + "}:" }
+// defaultPrefix begins the keys of a store whose URL names no other.
+const defaultPrefix = "herald"
 
-// layout holds the keys that every call names, written out once for each bucket.
+// layout holds the key names of one store.
 type layout struct {
+	// bucket begins every key of a bucket. The braces are what Redis hashes: all of a bucket stands in one slot.
+	bucket [store.Buckets]string
+	// mark and none are the keys that every script names; written out once.
 	mark, none [store.Buckets]string
+	prefix     string
 }
 
-func newLayout() *layout {
-	var l layout
+func newLayout(prefix string) *layout {
+	l := layout{prefix: prefix}
 	for b := range store.Buckets {
-		l.mark[b] = prefix(b) + "mark"
-		l.none[b] = prefix(b) + "none"
+		l.bucket[b] = prefix + ":{b" + strconv.Itoa(b) + "}:"
+		l.mark[b] = l.bucket[b] + "mark"
+		l.none[b] = l.bucket[b] + "none"
 	}
 	return &l
 }
 
-// paceBucket spreads the paces, which belong to no partition, over the buckets.
-func paceBucket(key string) int { return store.Partition("pace/" + key).Bucket() }
+// due is the zset of an agenda's members in a bucket.
+func (l *layout) due(bucket int, agenda store.Agenda) string {
+	return l.bucket[bucket] + "due:" + string(agenda)
+}
 
 // channel carries the hints of one store. Channels know no database, so the store's id tells them apart.
-func channel(id string) string { return "herald:hints:" + id }
+func (l *layout) channel(id string) string { return l.prefix + ":hints:" + id }
+
+// paceBucket spreads the paces, which belong to no partition, over the buckets.
+func paceBucket(key string) int { return store.Partition("pace/" + key).Bucket() }

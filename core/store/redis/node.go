@@ -56,7 +56,7 @@ func (n *node) send(calls ...*call) {
 	}
 	n.mu.Lock()
 	n.queue = append(n.queue, calls...)
-	start := n.busy < n.s.lanes
+	start := n.busy < n.s.opt.lanes
 	if start {
 		n.busy++
 	}
@@ -76,7 +76,7 @@ func (n *node) drain() {
 			n.mu.Unlock()
 			return
 		}
-		k := min(len(n.queue), n.s.batch)
+		k := min(len(n.queue), n.s.opt.batch)
 		batch := n.queue[:k:k]
 		n.queue = n.queue[k:]
 		n.mu.Unlock()

@@ -29,7 +29,8 @@ type Options struct {
 	//	redis+sentinel://[user[:password]@]host[:port][,host[:port]...]/master[?db=N]
 	//	redis+cluster://[user[:password]@]host[:port][,host[:port]...]
 	//
-	// and the same with rediss for TLS.
+	// and the same with rediss for TLS. With the parameter prefix=NAME every key begins with NAME in place of "herald", so that
+	// several stores can share a cluster, which has no databases.
 	URL string
 	// Password is used in place of the URL's, so that a secret need not stand in one. SentinelPassword is that of the Sentinels themselves.
 	Password, SentinelPassword string
@@ -48,10 +49,14 @@ type Options struct {
 	Clock func() time.Time
 	// NewID makes the id of a new store and that of this handle; nil means a random one.
 	NewID func() string
+
+	// lanes and batch are what a benchmark changes to see what they are worth; 0 means the constants.
+	lanes, batch int
 }
 
 func (o Options) withDefaults() Options {
 	o.Timeout = cmp.Or(o.Timeout, DefaultTimeout)
+	o.lanes, o.batch = cmp.Or(o.lanes, lanes), cmp.Or(o.batch, maxBatch)
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}

@@ -21,8 +21,6 @@ type Store struct {
 	handle  string
 	keys    *layout
 	scripts *scripts
-	lanes   int
-	batch   int
 
 	// client is single or cluster, whichever is in use.
 	client  goredis.UniversalClient
@@ -51,7 +49,7 @@ func connect(opt Options) (*Store, error) {
 		return nil, err
 	}
 	opt = opt.withDefaults()
-	s := &Store{opt: opt, target: t, keys: newLayout(), scripts: newScripts(), lanes: lanes, batch: maxBatch}
+	s := &Store{opt: opt, target: t, keys: newLayout(t.prefix), scripts: newScripts()}
 	for b := range store.Buckets {
 		s.all = append(s.all, b)
 	}
@@ -64,7 +62,7 @@ func connect(opt Options) (*Store, error) {
 		MaxRetries: -1, DialerRetries: 1, MaxRedirects: -1,
 		DialTimeout: opt.Timeout, ReadTimeout: opt.Timeout, WriteTimeout: opt.Timeout, PoolTimeout: opt.Timeout,
 		// All calls go through the lanes; the rest is for the few plain commands.
-		PoolSize: lanes + 2, PipelinePoolSize: -1, ConnMaxIdleTime: -1,
+		PoolSize: opt.lanes + 2, PipelinePoolSize: -1, ConnMaxIdleTime: -1,
 		DisableIdentity:          true,
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 	}
@@ -90,8 +88,8 @@ func connect(opt Options) (*Store, error) {
 
 // Now is the store's time.
 func (s *Store) Now(ctx context.Context) (time.Time, error) {
-	if s.opt.Clock != nil {
-		return instant(s.opt.Clock().UnixMilli()), ctx.Err()
+	if s.opt.Clock != nil && ctx.Err() == nil && s.life.Err() == nil {
+		return instant(s.opt.Clock().UnixMilli()), nil
 	}
 	c := &call{command: []any{"time"}}
 	if err := s.exec(ctx, "ask for the time", c); err != nil {
@@ -110,7 +108,7 @@ func timeOf(answer any) (time.Time, error) {
 
 // Publish sends a hint to every replica that listens.
 func (s *Store) Publish(ctx context.Context, topic, payload string) error {
-	c := &call{command: []any{"publish", channel(s.id), encodeHint(store.Hint{Topic: topic, Payload: payload})}}
+	c := &call{command: []any{"publish", s.keys.channel(s.id), encodeHint(store.Hint{Topic: topic, Payload: payload})}}
 	return s.exec(ctx, "publish a hint on "+topic, c)
 }
 

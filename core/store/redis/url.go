@@ -19,6 +19,7 @@ type target struct {
 	master         string // the name of a Sentinel group, "" for the other forms
 	user, password string
 	db             int
+	prefix         string // begins every key
 	sentinels      bool
 }
 
@@ -78,9 +79,13 @@ func parseURL(raw string) (target, error) {
 	}
 	db := values.Get("db")
 	for key := range values {
-		if key != "db" {
-			return bad("has the unknown parameter %q (the only one is db)", key)
+		if key != "db" && key != "prefix" {
+			return bad("has the unknown parameter %q (there are db and prefix)", key)
 		}
+	}
+	t.prefix = cmp.Or(values.Get("prefix"), defaultPrefix)
+	if strings.ContainsFunc(t.prefix, func(r rune) bool { return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyz0123456789-", r) }) {
+		return bad("has the prefix %q, which may have a-z, 0-9 and '-' only", t.prefix)
 	}
 	switch {
 	case t.sentinels && path == "":
@@ -131,12 +136,15 @@ func (t target) String() string {
 		scheme = "rediss"
 	}
 	hosts := strings.Join(t.addrs, ",")
+	place := fmt.Sprintf("%s://%s/%d", scheme, hosts, t.db)
 	switch {
 	case t.cluster:
-		return scheme + "+cluster://" + hosts
+		place = scheme + "+cluster://" + hosts
 	case t.sentinels:
-		return fmt.Sprintf("%s+sentinel://%s/%s?db=%d", scheme, hosts, t.master, t.db)
-	default:
-		return fmt.Sprintf("%s://%s/%d", scheme, hosts, t.db)
+		place = fmt.Sprintf("%s+sentinel://%s/%s?db=%d", scheme, hosts, t.master, t.db)
 	}
+	if t.prefix == defaultPrefix {
+		return place
+	}
+	return fmt.Sprintf("%s (prefix %s)", place, t.prefix)
 }

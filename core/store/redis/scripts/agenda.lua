@@ -55,16 +55,16 @@ local function save()
     local at = e.wake
     if e.token ~= 0 then at = e.ends end
     if at then
-      redis.call('ZADD', e.due, at, e.member)
+      call('ZADD', e.due, at, e.member)
     else
-      redis.call('ZREM', e.due, e.member)
+      call('ZREM', e.due, e.member)
     end
     if at and (e.token ~= 0 or e.attempt > 0) then
-      redis.call('HSET', e.claims, e.member, string.format('%.0f %.0f %.0f %.0f %s %s %s', e.token, e.attempt, e.since or 0,
+      call('HSET', e.claims, e.member, string.format('%.0f %.0f %.0f %.0f %s %s %s', e.token, e.attempt, e.since or 0,
         e.ends or 0, e.wake and string.format('%.0f', e.wake) or '-', e.request or '-', e.holder or ''))
     elseif e.stored then
-      redis.call('HDEL', e.claims, e.member)
+      call('HDEL', e.claims, e.member)
     end
   end
-  if token ~= tokenBefore then redis.call('HSET', KEYS[1], 'token', token) end
+  if token ~= tokenBefore then call('HSET', KEYS[1], 'token', token) end
 end

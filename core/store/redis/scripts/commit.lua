@@ -24,7 +24,7 @@ local answerKey = part .. 'commit:' .. ARGV[4]
 
 local before = read('GET', answerKey)
 if before then
-  if ARGV[7] == '1' then redis.call('PEXPIRE', answerKey, ARGV[5]) end
+  if ARGV[7] == '1' then call('PEXPIRE', answerKey, ARGV[5]) end
   return { 'again', before }
 end
 
@@ -35,16 +35,17 @@ if ARGV[8] ~= '' then
   end
 end
 
--- doc reads the versions of a document once; v is 0 when it does not exist.
-local docs = {}
+-- doc reads the versions of a document once; v is 0 when it does not exist. Operations change it here, and the end writes it.
+local docs, changed = {}, {}
 local function doc(collection, name)
   local id = collection .. '\n' .. name
   local d = docs[id]
   if d then return d end
   local key = part .. 'docs:' .. collection
   local s = read('HGET', key, name)
-  d = { key = key, v = 0 }
+  d = { key = key, name = name, v = 0 }
   if s then
+    d.stored = true
     local v, b = string.match(s, '^(%d+) (%d+) ')
     if not v then corrupt(key, 'has a document that cannot be read: ' .. name) end
     d.v, d.born = tonumber(v), tonumber(b)
@@ -76,7 +77,7 @@ local logs, checked = {}, {}
 local function log(name)
   local l = logs[name]
   if l then return l end
-  l = { key = part .. 'log:' .. name }
+  l = { key = part .. 'log:' .. name, new = {} }
   l.len = read('LLEN', l.key)
   l.base = tonumber(read('HGET', meta, 'base:' .. name) or 0)
   logs[name] = l
@@ -111,8 +112,16 @@ while i <= n do
   i = i + width[op]
 end
 
-redis.call('ZADD', prefix .. 'partitions', at, ARGV[3])
+call('ZADD', prefix .. 'partitions', at, ARGV[3])
 local versions, seqs, takes, hints = {}, {}, {}, {}
+local stamp = string.format('%.0f\n', at)
+-- push writes the entries that were appended to a log so far: one command, however many they are.
+local function push(l)
+  if #l.new > 0 then
+    call('RPUSH', l.key, unpack(l.new))
+    l.new = {}
+  end
+end
 local function hint(e)
   if not e.hinted then
     e.hinted = true
@@ -126,42 +135,43 @@ while i <= n do
     local d = doc(ARGV[i + 1], ARGV[i + 2])
     rev = rev + 1
     if d.v == 0 then d.born = rev end
-    d.v = rev
-    redis.call('HSET', d.key, ARGV[i + 2], string.format('%.0f %.0f ', d.v, d.born) .. ARGV[i + 3])
+    d.v, d.value = rev, ARGV[i + 3]
+    changed[d] = true
     versions[#versions + 1] = string.format('%.0f', rev)
   elseif op == 'D' then
     local d = doc(ARGV[i + 1], ARGV[i + 2])
-    if d.v ~= 0 then
-      redis.call('HDEL', d.key, ARGV[i + 2])
-      d.v = 0
-    end
+    d.v, d.value = 0, nil
+    changed[d] = true
   elseif op == 'A' then
     local l = log(ARGV[i + 1])
-    l.len = redis.call('RPUSH', l.key, string.format('%.0f', at) .. '\n' .. ARGV[i + 3] .. '\n' .. ARGV[i + 2] .. '\n' .. ARGV[i + 4])
+    l.len = l.len + 1
+    l.new[#l.new + 1] = stamp .. ARGV[i + 3] .. '\n' .. ARGV[i + 2] .. '\n' .. ARGV[i + 4]
     seqs[#seqs + 1] = string.format('%.0f', l.base + l.len)
   elseif op == 'B' then
     local l = log(ARGV[i + 1])
+    push(l)
     local place = tonumber(ARGV[i + 2]) - l.base - 1
     if place >= 0 and place < l.len then
-      local head = string.match(redis.call('LINDEX', l.key, place), '^([^\n]*\n[^\n]*\n[^\n]*)')
-      if head then redis.call('LSET', l.key, place, head) end
+      local head = string.match(call('LINDEX', l.key, place), '^([^\n]*\n[^\n]*\n[^\n]*)')
+      if head then call('LSET', l.key, place, head) end
     end
   elseif op == 'T' then
     local l = log(ARGV[i + 1])
+    push(l)
     local gone = math.min(tonumber(ARGV[i + 2]) - l.base - 1, l.len)
     if gone > 0 then
-      redis.call('LTRIM', l.key, gone, -1)
+      call('LTRIM', l.key, gone, -1)
       l.base, l.len = l.base + gone, l.len - gone
-      redis.call('HSET', meta, 'base:' .. ARGV[i + 1], l.base)
+      call('HSET', meta, 'base:' .. ARGV[i + 1], l.base)
     end
   elseif op == 'S' then
-    redis.call('ZADD', part .. 'index:' .. ARGV[i + 1], ARGV[i + 3], ARGV[i + 2])
+    call('ZADD', part .. 'index:' .. ARGV[i + 1], ARGV[i + 3], ARGV[i + 2])
   elseif op == 'N' then
-    redis.call('ZADD', part .. 'index:' .. ARGV[i + 1], at, ARGV[i + 2])
+    call('ZADD', part .. 'index:' .. ARGV[i + 1], at, ARGV[i + 2])
   elseif op == 'U' then
-    redis.call('ZREM', part .. 'index:' .. ARGV[i + 1], ARGV[i + 2])
+    call('ZREM', part .. 'index:' .. ARGV[i + 1], ARGV[i + 2])
   elseif op == 'O' then
-    redis.call('ZREMRANGEBYSCORE', part .. 'index:' .. ARGV[i + 1], '-inf', string.format('(%.0f', at - tonumber(ARGV[i + 2])))
+    call('ZREMRANGEBYSCORE', part .. 'index:' .. ARGV[i + 1], '-inf', string.format('(%.0f', at - tonumber(ARGV[i + 2])))
   elseif op == 'W' then
     local e = entry(ARGV[i + 1], ARGV[i + 2])
     local due = ARGV[i + 3] ~= '' and tonumber(ARGV[i + 3]) or now + tonumber(ARGV[i + 4])
@@ -188,20 +198,36 @@ while i <= n do
     end
   elseif op == 'L' then
     local id = ARGV[3] .. '#' .. ARGV[i + 1]
-    redis.call('ZADD', prefix .. 'dead', at, id)
-    redis.call('HSET', prefix .. 'letters', id, ARGV[i + 2])
+    call('ZADD', prefix .. 'dead', at, id)
+    call('HSET', prefix .. 'letters', id, ARGV[i + 2])
   elseif op == 'X' then
     local id = ARGV[3] .. '#' .. ARGV[i + 1]
-    redis.call('ZREM', prefix .. 'dead', id)
-    redis.call('HDEL', prefix .. 'letters', id)
+    call('ZREM', prefix .. 'dead', id)
+    call('HDEL', prefix .. 'letters', id)
   end
   i = i + width[op]
 end
 
-if #versions > 0 then redis.call('HSET', meta, 'rev', rev) end
+for _, l in pairs(logs) do push(l) end
+local puts = {}
+for d in pairs(changed) do
+  if d.value then
+    local p = puts[d.key]
+    if not p then
+      p = {}
+      puts[d.key] = p
+    end
+    local k = #p
+    p[k + 1], p[k + 2] = d.name, string.format('%.0f %.0f ', d.v, d.born) .. d.value
+  elseif d.stored then
+    call('HDEL', d.key, d.name)
+  end
+end
+for key, p in pairs(puts) do call('HSET', key, unpack(p)) end
+if #versions > 0 then call('HSET', meta, 'rev', rev) end
 save()
-local answer = string.format('%.0f\n', at) .. table.concat(versions, ' ') .. '\n' .. table.concat(seqs, ' ')
+local answer = stamp .. table.concat(versions, ' ') .. '\n' .. table.concat(seqs, ' ')
 if #takes > 0 then answer = answer .. '\n' .. table.concat(takes, '\n') end
-redis.call('SET', answerKey, answer, 'PX', ARGV[5])
-for _, h in ipairs(hints) do redis.call('PUBLISH', ARGV[6], h) end
+call('SET', answerKey, answer, 'PX', ARGV[5])
+for _, h in ipairs(hints) do call('PUBLISH', ARGV[6], h) end
 return { 'done', answer }

@@ -10,11 +10,12 @@
 -- A script reads and checks everything before its first write, so that it writes all or nothing. Its errors begin with:
 --   CHANGED   the mark is missing or another store's          CORRUPT   a key holds what Herald did not write
 -- All other keys of a script share the hash tag of KEYS[1] and are named below it.
+local call, pcall = redis.call, redis.pcall
 local prefix = string.sub(KEYS[1], 1, -5)
 
 -- read calls a command that changes nothing and names the key when it holds something else than it should.
 local function read(command, key, ...)
-  local r = redis.pcall(command, key, ...)
+  local r = pcall(command, key, ...)
   if type(r) == 'table' and r.err then
     if string.sub(r.err, 1, 9) == 'WRONGTYPE' then
       error({ err = 'CORRUPT ' .. key .. ' has another type than Herald gave it' })
@@ -35,7 +36,7 @@ end
 
 local micros
 if ARGV[2] == '' then
-  local t = redis.call('TIME')
+  local t = call('TIME')
   micros = t[1] * 1000000 + t[2]
 else
   micros = tonumber(ARGV[2])

@@ -27,9 +27,9 @@ for _, key in ipairs(keys) do
   local s = state[key]
   local rest = math.ceil((math.max(s.free, s.closed) - micros) / 1000)
   if rest > 0 then
-    redis.call('SET', key, string.format('%.0f %.0f', s.free, s.closed), 'PX', rest)
+    call('SET', key, string.format('%.0f %.0f', s.free, s.closed), 'PX', rest)
   else
-    redis.call('DEL', key)
+    call('DEL', key)
   end
 end
 return { wait, 1 }
