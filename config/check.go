@@ -179,17 +179,14 @@ func (l *loader) implyModel(cfg *Config, p Provider, src Source) {
 	cfg.Models = append(cfg.Models, m)
 }
 
-// checkSocketPath checks the length of the path that will really be bound.
+// checkSocketPath checks the length of a path that became absolute. That of the
+// default is checked with the default.
 func (l *loader) checkSocketPath(cfg *Config) {
 	g, set := l.given["socket"]
-	src := g.source
-	switch {
-	case !set && l.given["data_dir"].source.Kind != FromDefault:
-		src = l.given["data_dir"].source
-	case !set:
-		src = Source{Kind: FromEnv, Env: "HOME"}
+	if !set {
+		return
 	}
 	if f := checkSocket(cfg.Socket); f != nil {
-		l.report(src.problem("socket", f))
+		l.report(g.source.problem("socket", f))
 	}
 }

@@ -172,6 +172,17 @@ func TestPathsAreAbsolute(t *testing.T) {
 	}
 }
 
+func TestSocketThatIsTooLongOnceAbsolute(t *testing.T) {
+	t.Parallel()
+	deep := "/" + strings.Repeat("d", 100)
+	opts := config.Options{File: deep + "/herald.toml", Dir: "/", Env: []string{home}}
+	opts.ReadFile = disk{opts.File: "socket = \"h.sock\"\n"}.read
+	want := []string{opts.File + ":1:1: socket: is 108 bytes long, a socket's path may have 103; set socket to a shorter path, such as one below /run or /tmp"}
+	if diff := cmp.Diff(want, lines(problemsOf(t, opts))); diff != "" {
+		t.Errorf("problems differ (-want +got):\n%s", diff)
+	}
+}
+
 func TestModels(t *testing.T) {
 	t.Parallel()
 	cfg := mustLoad(t, options(`

@@ -114,6 +114,10 @@ func TestBadStoreURL(t *testing.T) {
 		{"a prefix that is no name", "redis://redis?prefix=A:b", "the prefix of keys must be one name of a-z, 0-9 and -"},
 		{"a database given twice", "redis://redis?db=1&db=2", "takes only the options ?db=NUMBER and &prefix=NAME; name a password in store.password_env"},
 		{"database of a cluster", "redis+cluster://a/1", "a cluster has database 0 only"},
+		{
+			"password with a slash", "redis://ada:a/b@redis",
+			"holds an @ after the hosts; write /, ?, # and @ in a password percent-encoded, or use store.password_env",
+		},
 		{"fragment", "redis://redis#x", "takes no # part; write # in a password as %23"},
 		{"memory with a name", "memory:x", `the memory store takes no address; write "memory:"`},
 		{"sqlite without a path", "sqlite:", "sqlite: needs the path of a file; write sqlite:herald.db"},
