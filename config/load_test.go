@@ -26,7 +26,10 @@ func TestDefaults(t *testing.T) {
 	}
 	want := []any{
 		data, "sqlite:" + data + "/herald.db", data + "/herald.db", "full", data + "/herald.sock", data + "/agents", "127.0.0.1:8080",
-		config.Log{Level: "info", Format: "text"}, "UTC", config.Turn{Lease: 30 * time.Second, MaxRounds: 20, StreamEdit: time.Second}, 64,
+		config.Log{Level: "info", Format: "text"},
+		"UTC",
+		config.Turn{Lease: 30 * time.Second, MaxRounds: 20, StreamEdit: time.Second},
+		64,
 		config.Outbox{ChannelInterval: time.Second, WorkspaceInterval: 50 * time.Millisecond, AnswerMaxAge: 15 * time.Minute, MaxAttempts: 5},
 		20, time.Minute, time.Minute, 25 * time.Second,
 	}
@@ -132,15 +135,18 @@ func TestUnreadableFile(t *testing.T) {
 		want string
 	}{
 		{
-			"missing, named on the command line", config.Options{File: "no.toml", Dir: "/w", Env: []string{home}, ReadFile: disk{}.read},
+			"missing, named on the command line",
+			config.Options{File: "no.toml", Dir: "/w", Env: []string{home}, ReadFile: disk{}.read},
 			"no.toml: there is no such file; check the path, or leave it out to run without a file",
 		},
 		{
-			"missing, named by the variable", config.Options{Dir: "/w", Env: []string{home, "HERALD_CONFIG=no.toml"}, ReadFile: disk{}.read},
+			"missing, named by the variable",
+			config.Options{Dir: "/w", Env: []string{home, "HERALD_CONFIG=no.toml"}, ReadFile: disk{}.read},
 			"environment HERALD_CONFIG: there is no such file; check the path, or leave it out to run without a file",
 		},
 		{
-			"found without the right to read it", config.Options{Dir: "/w", Env: []string{home}, ReadFile: denied},
+			"found without the right to read it",
+			config.Options{Dir: "/w", Env: []string{home}, ReadFile: denied},
 			"herald.toml: cannot be read: permission denied",
 		},
 		{

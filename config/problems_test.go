@@ -126,7 +126,8 @@ func TestProblem(t *testing.T) {
 			[]string{"herald.toml:5:1: providers.local.api_key_file: the file /run/no cannot be read: file does not exist; check the path and its rights"},
 		},
 		{
-			"variable and file", local + "api_key_env = \"A\"\napi_key_file = \"/b\"\n", []string{"A=1"},
+			"variable and file", local + "api_key_env = \"A\"\napi_key_file = \"/b\"\n",
+			[]string{"A=1"},
 			[]string{"herald.toml:6:1: providers.local.api_key_file: stands beside api_key_env, and only one of them can count; leave one of them out"},
 		},
 		{
@@ -173,18 +174,21 @@ func TestProblem(t *testing.T) {
 			[]string{`herald.toml:7:2: models.A_B: differs from "a-b" only in case or separators, so that no environment variable can tell them apart; rename one of them`},
 		},
 		{
-			"key of another store", "[store]\nwait_replicas = 1\n", []string{"HERALD_STORE__REQUIRE_PERSISTENCE=true"},
+			"key of another store", "[store]\nwait_replicas = 1\n",
+			[]string{"HERALD_STORE__REQUIRE_PERSISTENCE=true"},
 			[]string{
 				"herald.toml:2:1: store.wait_replicas: applies to redis only, and store.url names sqlite; leave it out, or change store.url",
 				"environment HERALD_STORE__REQUIRE_PERSISTENCE: store.require_persistence: applies to redis only, and store.url names sqlite; leave it out, or change store.url",
 			},
 		},
 		{
-			"key of another way to Redis", "[store]\nurl = \"redis+cluster://a,b\"\nsentinel_password_env = \"P\"\n", []string{"P=x"},
+			"key of another way to Redis", "[store]\nurl = \"redis+cluster://a,b\"\nsentinel_password_env = \"P\"\n",
+			[]string{"P=x"},
 			[]string{"herald.toml:3:1: store.sentinel_password_env: applies to sentinel only, and store.url names redis cluster; leave it out, or change store.url"},
 		},
 		{
-			"a good variable does not excuse the file", "[log]\nlevel = \"loud\"\n", []string{"HERALD_LOG__LEVEL=info"},
+			"a good variable does not excuse the file", "[log]\nlevel = \"loud\"\n",
+			[]string{"HERALD_LOG__LEVEL=info"},
 			[]string{`herald.toml:2:1: log.level: must be one of debug, info, warn, error, is "loud"`},
 		},
 		{

@@ -163,7 +163,7 @@ func (w *watcher) reload(asked bool) {
 	w.opts.Load.refuseBlank = !w.current.blank
 	next, err := Load(w.opts.Load)
 	if err != nil {
-		w.tell(fmt.Errorf("%w\nThe last good configuration stays in force.", err))
+		w.tell(fmt.Errorf("%w\n  the last good configuration stays in force", err))
 		return
 	}
 	w.told = ""
