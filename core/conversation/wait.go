@@ -79,6 +79,8 @@ type Current struct {
 	LogFrom int64 `json:"log_from"`
 	// LastTurn is the id of the last finished turn.
 	LastTurn string `json:"last_turn,omitempty"`
+	// StopOrder is the order of the newest stop or new that was carried out: what is older and comes later is not run.
+	StopOrder string `json:"stop_order,omitempty"`
 	// Direct: only one person and Herald read here, as the newest message said.
 	Direct bool `json:"direct,omitempty"`
 	// Told holds "wait/person" of whom was told what the turn waits for; it ends with the turn.

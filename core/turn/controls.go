@@ -55,6 +55,9 @@ func (r *run) stopOrNew(ctx context.Context, c conversation.Control) error {
 	if err != nil {
 		return err
 	}
+	if ok {
+		r.cur.StopOrder = max(r.cur.StopOrder, c.Order)
+	}
 	self := session.Cover{MessageID: c.ID, Order: c.Order, Person: c.By}
 	switch {
 	case !ok:

@@ -30,9 +30,10 @@ type Models interface {
 
 // Outbox takes over deliveries that a commit of the engine wrote.
 type Outbox interface {
-	// Expect announces that the next commit takes the outbox claim of c's partition for the outbox's holder, with the operation that it
-	// returns. done must be called once: with the claim that the commit took, or with nil.
-	Expect(c chat.Conversation) (take store.Take, done func(*store.Claim, conversation.Delivery))
+	// Express prepares a commit that says d and takes the claim of the conversation's outbox at once: its operations, and a guard that
+	// holds while nothing else waits to be said. standing says that d stands in the outbox already. done must be called once: with the claim
+	// that the commit took, or with nil. Where the guard does not hold, d is said as usual.
+	Express(c chat.Conversation, d *conversation.Delivery, standing bool) (guard store.Guard, ops []store.Op, done func(*store.Claim))
 	// Edit shows the present text of a live message, unless the platform's pace has no room for it now; it never waits for room.
 	Edit(ctx context.Context, p *chat.Post, r chat.Receipt) error
 }
@@ -84,6 +85,8 @@ var (
 	// ErrStopped: a newer stop stands; the commit that would answer or start a tool was refused.
 	ErrStopped = errors.New("a stop was committed")
 	errLookNow = errors.New("there is something new to look at")
+	// errBusyOutbox: another delivery waits, so that this one takes its place behind it.
+	errBusyOutbox = errors.New("another delivery waits in the outbox")
 )
 
 // New makes an engine.

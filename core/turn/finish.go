@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -66,26 +67,16 @@ func (r *run) finish(ctx context.Context, text string) (done bool, err error) {
 	if r.reopen != nil {
 		events = append(events, session.Event{Kind: session.Closed, ID: "close/" + r.state.Session})
 	}
-	take, took := r.Outbox.Expect(r.conv)
-	taken := false
-	defer func() {
-		if !taken {
-			took(nil, *d)
-		}
-	}()
 	cur := r.cur
+	began := r.cur.BeganAt
 	r.cur.LastTurn, r.cur.Told = t.ID, nil
 	ops := append(r.endWaits(), store.Put{Key: rec.Key(), Value: conversation.Encode(rec)})
-	ops = append(append(ops, conversation.Say(r.p, d)...), take)
 	ops = r.cleared(append(ops, r.release(len(r.inbox) > 0 || len(r.controls) > 0, time.Time{}))...)
-	began := r.cur.BeganAt
-	res, err := r.step(ctx, "turn.answer", head, events, ops...)
+	res, err := r.say(ctx, d, head, events, ops)
 	if err != nil {
 		r.cur.LastTurn, r.cur.Told = cur.LastTurn, cur.Told
 		return false, err
 	}
-	taken = true
-	took(lastTaken(res), *d)
 	if r.Observer.TurnEnded != nil {
 		r.Observer.TurnEnded(how, res.Now.Sub(began))
 	}
@@ -93,11 +84,27 @@ func (r *run) finish(ctx context.Context, text string) (done bool, err error) {
 	return true, nil
 }
 
-func lastTaken(res store.Result) *store.Claim {
-	if n := len(res.Taken); n > 0 {
-		return res.Taken[n-1]
+// say commits the end of a turn with its delivery, and hands the delivery to the outbox at once when nothing else waits there.
+func (r *run) say(ctx context.Context, d *conversation.Delivery, head bool, events []session.Event, ops []store.Op) (store.Result, error) {
+	express := *d
+	express.Pieces = slices.Clone(d.Pieces)
+	guard, said, done := r.Outbox.Express(r.conv, &express, r.live != nil)
+	r.last = guard
+	res, err := r.step(ctx, "turn.answer", head, slices.Clone(events), append(slices.Clone(ops), said...)...)
+	r.last = nil
+	if err == nil {
+		var c *store.Claim
+		if n := len(res.Taken); n > 0 {
+			c = res.Taken[n-1]
+		}
+		done(c)
+		return res, nil
 	}
-	return nil
+	done(nil)
+	if !errors.Is(err, errBusyOutbox) {
+		return res, err
+	}
+	return r.step(ctx, "turn.answer", head, events, append(ops, conversation.Say(r.p, d)...)...)
 }
 
 // settleAnswer is the delivery with its final text. A live message is its first piece.

@@ -101,8 +101,12 @@ func (r *run) takeMessages() {
 	if len(r.inbox) == 0 {
 		return
 	}
+	r.dropLate()
 	if len(r.state.Waits) > 0 {
 		r.tellWaiting()
+		return
+	}
+	if len(r.inbox) == 0 {
 		return
 	}
 	n := min(len(r.inbox), maxTaken)
@@ -133,6 +137,21 @@ func (r *run) takeMessages() {
 		r.ops = append(r.ops, store.Delete{Key: m.Key()})
 	}
 	r.inbox = r.inbox[n:]
+}
+
+// dropLate ends messages that are older than a stop and came after it: they are not run, and say so.
+func (r *run) dropLate() {
+	r.inbox = keep(r.inbox, func(m *conversation.Message) bool {
+		if m.Order >= r.cur.StopOrder {
+			return true
+		}
+		d := &conversation.Delivery{
+			ID: conversation.ID("d", string(r.p), "late", m.MessageID), Kind: conversation.Notice, Text: textLate, ReplyTo: m.MessageID,
+			Covers: []session.Cover{{MessageID: m.MessageID, Order: m.Order, Person: m.Person}}, MadeAt: r.now(), After: r.now(),
+		}
+		r.ops = append(append(r.ops, store.Delete{Key: m.Key()}), conversation.Say(r.p, d)...)
+		return false
+	})
 }
 
 // withFiles names the attachments, which no adapter of this installation reads into a turn yet.

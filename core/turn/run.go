@@ -37,6 +37,8 @@ type run struct {
 	pending []session.Event
 	ops     []store.Op
 	guards  []store.Guard
+	// last is a guard of the next step alone, whose failure is errBusyOutbox.
+	last store.Guard
 	// unsaid reports that pending holds more than messages: something that must not be lost to another model call.
 	unsaid bool
 
@@ -161,8 +163,14 @@ func (r *run) step(ctx context.Context, site string, head bool, events []session
 		Guards: append([]store.Guard{store.At{Key: conversation.CurrentKey, Version: r.version}}, r.guards...),
 		Ops:    []store.Op{store.Put{Key: conversation.CurrentKey, Value: conversation.Encode(cur)}},
 	}
+	headGuard, lastGuard := -1, -1
 	if head {
+		headGuard = len(c.Guards)
 		c.Guards = append(c.Guards, store.At{Key: conversation.HeadKey, Version: r.headVer})
+	}
+	if r.last != nil {
+		lastGuard = len(c.Guards)
+		c.Guards = append(c.Guards, r.last)
 	}
 	for _, es := range [2][]session.Event{r.pending, events} {
 		for _, e := range es {
@@ -178,8 +186,10 @@ func (r *run) step(ctx context.Context, site string, head bool, events []session
 	if err != nil {
 		if conflict, ok := errors.AsType[*store.ConflictError](err); ok {
 			switch {
-			case head && conflict.Guard == len(c.Guards)-1:
+			case conflict.Guard == headGuard:
 				return res, ErrStopped
+			case conflict.Guard == lastGuard:
+				return res, errBusyOutbox
 			case conflict.Guard == 0:
 				// Only the holder writes this document: the store went back in time, or the claim did.
 				return res, fmt.Errorf("commit %s of %s: the session changed under the claim: %w", site, r.p, store.ErrFenced)

@@ -15,6 +15,7 @@ const (
 	textNew         = "A new conversation has begun."
 	textNothingRuns = "Nothing is running here."
 	textMayNotStop  = "Only who wrote the message, who opened this conversation or an admin can stop this."
+	textLate        = "This message reached me after a stop that was sent later, so it was not run. Send it again if it should be."
 	textEmpty       = "The model gave an empty answer. Ask again, or say it in other words."
 )
 
