@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -64,9 +65,13 @@ func open(t testing.TB, opt redis.Options) *redis.Store {
 // snapshot copies the keys of one store; restore makes them what they were, as a failover to a replica does that lacks the last writes.
 func snapshot(t *testing.T, client goredis.UniversalClient, db int64, prefix string) func(*testing.T) {
 	t.Helper()
+	var mu sync.Mutex // the nodes of a cluster are asked at once
 	dumps := map[string]string{}
 	eachKey(t, client, db, prefix, func(ctx context.Context, c goredis.Cmdable, key string) {
-		dumps[key] = c.Dump(ctx, key).Val()
+		dump := c.Dump(ctx, key).Val()
+		mu.Lock()
+		defer mu.Unlock()
+		dumps[key] = dump
 	})
 	return func(t *testing.T) {
 		t.Helper()
@@ -142,5 +147,5 @@ func TestConformanceCluster(t *testing.T) {
 
 func TestModel(t *testing.T) {
 	t.Parallel()
-	storetest.RunModel(t, standalone(t, false), storetest.ModelOptions{})
+	storetest.RunModel(t, standalone(t, false), storetest.ModelOptions{Seeds: 40})
 }

@@ -183,7 +183,8 @@ while i <= n do
       local sign, due = string.sub(ARGV[i + 5], 1, 1), tonumber(string.sub(ARGV[i + 5], 2))
       if sign == '+' then due = now + due end
       if sign ~= '' then wake(e, due) end
-      e.attempt = ARGV[i + 6] == '1' and e.attempt - 1 or 0
+      -- One that is not due again leaves the agenda at once, its attempts with it.
+      e.attempt = ARGV[i + 6] == '1' and e.wake and e.attempt - 1 or 0
       e.token, e.since, e.ends, e.request, e.holder = 0, nil, nil, nil, nil
       change(e)
       if e.wake and e.wake <= now then hint(e) end

@@ -9,6 +9,6 @@ if not free then corrupt(key, 'has a pace that cannot be read') end
 free, closed = tonumber(free), math.max(tonumber(closed), micros + tonumber(ARGV[4]))
 local rest = math.ceil((math.max(free, closed) - micros) / 1000)
 if rest > 0 then
-  call('SET', key, string.format('%.0f %.0f', free, closed), 'PX', rest)
+  keep(key, string.format('%.0f %.0f', free, closed), rest)
 end
 return { 1 }

@@ -27,7 +27,7 @@ for _, key in ipairs(keys) do
   local s = state[key]
   local rest = math.ceil((math.max(s.free, s.closed) - micros) / 1000)
   if rest > 0 then
-    call('SET', key, string.format('%.0f %.0f', s.free, s.closed), 'PX', rest)
+    keep(key, string.format('%.0f %.0f', s.free, s.closed), rest)
   else
     call('DEL', key)
   end
