@@ -43,6 +43,7 @@ const (
 	whyTokens   = "Tokens: %d in (%d of them cached), %d out, in %s"
 	whyCost     = "Cost: %s"
 	whyCostNone = "Cost: unknown (no price is configured for the model)"
+	whyCostTiny = "less than 0.000001"
 	whyDetail   = "Detail for the operator: %s"
 
 	showMissing = "Say which: `show REF`. The reference stands in the line that replaced the text."

@@ -164,6 +164,9 @@ func explain(rec *conversation.TurnRecord, role people.Role) string {
 
 // money shows a cost in the currency of the configured prices, with as many digits as a small one needs.
 func money(cost float64) string {
+	if cost > 0 && cost < 1e-6 {
+		return whyCostTiny
+	}
 	s := strconv.FormatFloat(cost, 'f', 6, 64)
 	if whole, frac, ok := strings.Cut(s, "."); ok {
 		frac = strings.TrimRight(frac, "0")
