@@ -1,7 +1,9 @@
 package redis
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -105,14 +107,19 @@ func (n *node) flush(batch []*call) {
 		wait = goredis.NewIntCmd(n.s.life, "wait", replicas, n.s.replicaTimeout().Milliseconds())
 		_ = pipe.Process(n.s.life, wait)
 	}
+	var failed error
 	if sent > 0 {
-		_, _ = pipe.Exec(n.s.life) // each command has its own error
+		_, failed = pipe.Exec(n.s.life)
 	}
 	for i, c := range batch {
 		if cmds[i] == nil {
 			c.err = c.ctx.Err()
 		} else {
 			c.answer, c.err = cmds[i].Result()
+			if c.err == nil && c.answer == nil {
+				// A connection that Redis refused (a password, a role) is told by the pipeline alone.
+				c.err = cmp.Or(failed, errNoAnswer)
+			}
 			if c.err == nil && c.replicas > 0 {
 				c.err = enough(wait, c.replicas)
 			}
@@ -126,6 +133,9 @@ func (n *node) flush(batch []*call) {
 		close(c.ready)
 	}
 }
+
+// errNoAnswer is a reply that go-redis left out without a reason.
+var errNoAnswer = errors.New("the connection gave no answer")
 
 // enough tells whether the replicas that a commit asked for have it.
 func enough(wait *goredis.IntCmd, want int) error {

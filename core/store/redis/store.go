@@ -61,11 +61,11 @@ func connect(opt Options) (*Store, error) {
 		// Repeating is decided here, call by call: go-redis would repeat what must not be.
 		MaxRetries: -1, DialerRetries: 1, MaxRedirects: -1,
 		DialTimeout: opt.Timeout, ReadTimeout: opt.Timeout, WriteTimeout: opt.Timeout, PoolTimeout: opt.Timeout,
-		// All calls go through the lanes; the rest is for the few plain commands.
-		PoolSize: opt.lanes + 2, PipelinePoolSize: -1, ConnMaxIdleTime: -1,
+		PoolSize: poolSize, MaxIdleConns: opt.lanes + 2, PipelinePoolSize: -1, ConnMaxIdleTime: -1,
 		DisableIdentity:          true,
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 	}
+	goredis.SetLogger(quiet{})
 	if opt.Password != "" {
 		u.Password = opt.Password
 	}
@@ -85,6 +85,15 @@ func connect(opt Options) (*Store, error) {
 	}
 	return s, nil
 }
+
+// poolSize is far above the connections in use, which the lanes bound. It is also the number of failed dials after which go-redis tries only once
+// a second: an outage of moments must not last longer than it does.
+const poolSize = 1000
+
+// quiet keeps go-redis, whose one logger is the process's, from writing to stderr: what it would say comes back as an error too.
+type quiet struct{}
+
+func (quiet) Printf(context.Context, string, ...any) {}
 
 // Now is the store's time.
 func (s *Store) Now(ctx context.Context) (time.Time, error) {
