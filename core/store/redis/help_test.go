@@ -129,3 +129,11 @@ func eventually(t *testing.T, what string, f func() bool) {
 		}
 	}
 }
+
+// bucketPrefix begins the keys of a partition's bucket.
+func bucketPrefix(p store.Partition) string { return fmt.Sprintf("herald:{b%d}:", p.Bucket()) }
+
+// paceKey is where a pace stands.
+func paceKey(key string) string { return bucketPrefix(store.Partition("pace/"+key)) + "pace:" + key }
+
+func formatMillis(t time.Time) string { return fmt.Sprint(t.UnixMilli()) }
