@@ -1,6 +1,7 @@
 package intake_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -71,6 +72,15 @@ func TestSlowBotsAreNoLoop(t *testing.T) {
 	for n := range 3 * intake.DefaultExchanges {
 		r.take(mention(n), chat.Kept)
 		r.clock.advance(intake.DefaultWindow/intake.DefaultExchanges + time.Millisecond)
+	}
+	// What the guard keeps of a bot does not grow.
+	for line := range strings.Lines(dump(t, r.seen)) {
+		if n, part, _ := strings.Cut(line, " index exchange/A1 "); part != "" && strings.Contains(part, "m000") {
+			t.Errorf("the first exchange is still kept in %s", n)
+		}
+	}
+	if !strings.Contains(dump(t, r.seen), " index exchange/A1 ") {
+		t.Error("no exchange is kept at all")
 	}
 }
 

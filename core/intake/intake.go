@@ -133,7 +133,8 @@ func (i *Intake) take(ctx context.Context, in *chat.Inbound) (chat.Outcome, Reas
 	if err := i.read(ctx, e); err != nil {
 		return "", Failed, err
 	}
-	if !in.SentAt.IsZero() && e.now.Sub(in.SentAt) > conversation.DedupeAge {
+	// An interaction never comes again, and its time can be that of the card that was clicked.
+	if !in.Kind.Interaction() && !in.SentAt.IsZero() && e.now.Sub(in.SentAt) > conversation.DedupeAge {
 		return i.bury(ctx, e, TooOld, fmt.Sprintf("it was sent at %s, more than %v ago", in.SentAt.UTC().Format(time.RFC3339), conversation.DedupeAge))
 	}
 	if e.guarded {

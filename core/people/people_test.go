@@ -3,6 +3,7 @@ package people_test
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -147,6 +148,13 @@ func TestIdentityNamesItsPerson(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	// The person that a new identity would name was here a moment ago.
+	_, err = r.used.Commit(t.Context(), store.Commit{ID: "note", Partition: people.PersonPartition(people.PersonOf(ada.Identity)), Ops: []store.Op{
+		store.ScoreNow{Index: people.Footprint, Member: string(where)},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
 	l := people.Lookup{Sender: ada, Where: where}
 	if p := r.resolve(l, "e1"); p.ID != "p-linked" {
 		t.Errorf("person = %s, want the linked one", p.ID)
@@ -180,6 +188,42 @@ func TestPersonIsMadeAfterACrash(t *testing.T) {
 			}
 			read(t, r.used, people.PersonPartition(p.ID), people.PersonKey)
 		}
+	}
+}
+
+// Another writer lands between the read and the commit: the identity that stands first names the person, and nothing of the person is lost.
+func TestWritersThatRace(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		name  string
+		p     store.Partition
+		k     store.Key
+		value string
+		want  string
+	}{
+		{"identity", people.IdentityPartition(ada.Identity), people.IdentityKey, `{"v":1,"person":"p-linked"}`, `"p-linked"`},
+		{"person", people.PersonPartition(people.PersonOf(ada.Identity)), people.PersonKey, `{"v":1,"id":"p","identities":["other:w/ada"]}`,
+			`"identities":["other:w/ada","test:w/ada"]`},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			var r *rig
+			done := false
+			r = newRig(t, func(c memory.Call) memory.Effect {
+				if c.Commit != nil && c.Commit.Partition == tc.p && !done {
+					done = true
+					_, err := r.used.Commit(t.Context(), store.Commit{ID: "other", Partition: tc.p, Ops: []store.Op{store.Put{Key: tc.k, Value: []byte(tc.value)}}})
+					if err != nil {
+						t.Error(err)
+					}
+				}
+				return memory.Effect{}
+			})
+			r.resolve(people.Lookup{Sender: ada, Where: where}, "e1")
+			if got := read(t, r.used, tc.p, tc.k); !done || !strings.Contains(got, tc.want) {
+				t.Errorf("it says %s, want %s in it", got, tc.want)
+			}
+		})
 	}
 }
 
