@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 
@@ -102,8 +103,13 @@ func text(v any) any {
 
 // Backup writes a copy of the store, as it stands at one instant, to a file that must not exist yet. Commits go on meanwhile.
 func (s *Store) Backup(ctx context.Context, path string) error {
-	return s.withReader(ctx, "backup to "+path, func(c *conn) error {
-		_, err := c.exec(`VACUUM INTO ?`, path)
-		return err
+	return s.withReader(ctx, "backup to "+path, func(*conn) error {
+		// The reading connections refuse all that writes, be it elsewhere.
+		c, err := dial(s.o.Path, "busy_timeout = 5000", "temp_store = MEMORY")
+		if err != nil {
+			return err
+		}
+		_, err = c.exec(`VACUUM INTO ?`, path)
+		return errors.Join(err, c.close())
 	})
 }
