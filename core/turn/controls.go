@@ -125,6 +125,7 @@ func (r *run) confirm(c conversation.Control, text string) {
 		Covers: []session.Cover{{MessageID: c.ID, Order: c.Order, Person: c.By}}, MadeAt: r.now(), After: r.now(),
 	}
 	r.ops = append(r.ops, conversation.Say(r.p, d)...)
+	r.unsaid = true // it is said before a model takes its time
 }
 
 // change applies an edit or a deletion. done is false while the message that it speaks of has not arrived.

@@ -30,10 +30,11 @@ type Models interface {
 
 // Outbox takes over deliveries that a commit of the engine wrote.
 type Outbox interface {
-	// Express prepares a commit that says d and takes the claim of the conversation's outbox at once: its operations, and a guard that
-	// holds while nothing else waits to be said. standing says that d stands in the outbox already. done must be called once: with the claim
-	// that the commit took, or with nil. Where the guard does not hold, d is said as usual.
-	Express(c chat.Conversation, d *conversation.Delivery, standing bool) (guard store.Guard, ops []store.Op, done func(*store.Claim))
+	// Express prepares a commit that says d and takes the claim of the conversation's outbox at once: its operations, of which the last one
+	// that puts writes d, and a guard that holds while nothing else waits to be said. standing says that d stands in the outbox already.
+	// done must be called once after the commit: with the claim that it took, the version that it gave d and the store's time, or with nil.
+	// Where the guard does not hold, d is said as usual.
+	Express(c chat.Conversation, d *conversation.Delivery, standing bool) (guard store.Guard, ops []store.Op, done func(c *store.Claim, version int64, now time.Time))
 	// Edit shows the present text of a live message, unless the platform's pace has no room for it now; it never waits for room.
 	Edit(ctx context.Context, p *chat.Post, r chat.Receipt) error
 }

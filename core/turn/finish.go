@@ -86,6 +86,10 @@ func (r *run) finish(ctx context.Context, text string) (done bool, err error) {
 
 // say commits the end of a turn with its delivery, and hands the delivery to the outbox at once when nothing else waits there.
 func (r *run) say(ctx context.Context, d *conversation.Delivery, head bool, events []session.Event, ops []store.Op) (store.Result, error) {
+	if speaks(r.ops) || speaks(ops) {
+		// What is said in the same commit stands before the answer and is not seen by the guard.
+		return r.step(ctx, "turn.answer", head, events, append(ops, conversation.Say(r.p, d)...)...)
+	}
 	express := *d
 	express.Pieces = slices.Clone(d.Pieces)
 	guard, said, done := r.Outbox.Express(r.conv, &express, r.live != nil)
@@ -97,14 +101,22 @@ func (r *run) say(ctx context.Context, d *conversation.Delivery, head bool, even
 		if n := len(res.Taken); n > 0 {
 			c = res.Taken[n-1]
 		}
-		done(c)
+		done(c, versionOf(res, said, d.Key()), res.Now)
 		return res, nil
 	}
-	done(nil)
+	done(nil, 0, time.Time{})
 	if !errors.Is(err, errBusyOutbox) {
 		return res, err
 	}
 	return r.step(ctx, "turn.answer", head, events, append(ops, conversation.Say(r.p, d)...)...)
+}
+
+// speaks reports whether one of ops puts a delivery into the outbox.
+func speaks(ops []store.Op) bool {
+	return slices.ContainsFunc(ops, func(op store.Op) bool {
+		p, ok := op.(store.Put)
+		return ok && p.Key.Collection == conversation.Outgoing
+	})
 }
 
 // settleAnswer is the delivery with its final text. A live message is its first piece.

@@ -150,6 +150,7 @@ func (r *run) dropLate() {
 			Covers: []session.Cover{{MessageID: m.MessageID, Order: m.Order, Person: m.Person}}, MadeAt: r.now(), After: r.now(),
 		}
 		r.ops = append(append(r.ops, store.Delete{Key: m.Key()}), conversation.Say(r.p, d)...)
+		r.unsaid = true
 		return false
 	})
 }

@@ -71,7 +71,14 @@ func (r *run) openLive(ctx context.Context, text string) error {
 	d.Live = true
 	d.Pieces = []conversation.Piece{{Text: text, Attempts: 1, TriedAt: r.now()}}
 	d.V = conversation.Version
-	if _, err := r.step(ctx, "turn.live", guardHead, nil, store.Put{Key: d.Key(), Value: conversation.Encode(d)}); err != nil {
+	// What was said before must stand first: while it waits in the outbox there is no live message.
+	r.last = store.Fewer{Collection: conversation.Outgoing, N: 1}
+	_, err := r.step(ctx, "turn.live", guardHead, nil, store.Put{Key: d.Key(), Value: conversation.Encode(d)})
+	r.last = nil
+	if errors.Is(err, errBusyOutbox) {
+		return nil
+	}
+	if err != nil {
 		return err
 	}
 	r.live = d

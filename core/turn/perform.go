@@ -285,6 +285,9 @@ func (r *run) endCall(ctx context.Context, o outcome) error {
 		if w.Person == "" && w.Kind == session.Question {
 			w.Person = r.state.Turn.Person()
 		}
+		if w.End.IsZero() {
+			w.End = r.now().Add(waitEnds) // nothing waits for ever for somebody who does not come back
+		}
 		return r.wait(ctx, "turn.wait", o.d, *w, ops)
 	}
 	if len(o.result.Text) > tool.MaxResult {
@@ -300,11 +303,14 @@ func (r *run) endCall(ctx context.Context, o outcome) error {
 	return nil
 }
 
+// waitEnds is how long a person is waited for unless the rule or the tool says otherwise.
+const waitEnds = 24 * time.Hour
+
 // askApproval commits the question whether the call may run.
 func (r *run) askApproval(ctx context.Context, d session.Decision, c tool.Call, g tool.Decision) error {
 	expires := g.Expires
 	if expires <= 0 {
-		expires = 24 * time.Hour
+		expires = waitEnds
 	}
 	args := c.Arguments
 	if !json.Valid(args) {
