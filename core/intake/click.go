@@ -39,14 +39,21 @@ func parseAction(action string) (wait, choice string, ok bool) {
 	return rest[:n], rest[n+1:], true
 }
 
-func waitKey(wait string) store.Key { return store.Key{Collection: conversation.Waits, Name: wait} }
+func waitKey(wait string) store.Key {
+	return (&conversation.WaitDoc{Wait: session.Wait{ID: wait}}).Key()
+}
+
+// waitQueries ask for the wait, and for what is left of it when its turn went on.
+func waitQueries(p store.Partition, wait string) []store.Query {
+	d := conversation.WaitDoc{Wait: session.Wait{ID: wait}}
+	return []store.Query{store.Get{Partition: p, Key: d.Key()}, store.Get{Partition: p, Key: d.EndedKey()}}
+}
 
 func (e *event) clickQueries() []store.Query {
-	wait, _, ok := parseAction(e.in.Action)
-	if !ok {
-		return nil
+	if wait, _, ok := parseAction(e.in.Action); ok {
+		return waitQueries(e.part, wait)
 	}
-	return []store.Query{store.Get{Partition: e.part, Key: waitKey(wait)}}
+	return nil
 }
 
 // click makes a click the outcome of its wait: the first one wins, by the version of the wait's document. Whoever may not decide,
@@ -56,7 +63,7 @@ func (i *Intake) click(ctx context.Context, e *event) (chat.Outcome, Reason, err
 	if !ok {
 		return i.say(ctx, e, UnknownAction, textNoAction, true)
 	}
-	stands := e.extra[0]
+	stands := e.extra
 	for range tries {
 		d, err := decide(e, choice, stands)
 		if err != nil {
@@ -72,11 +79,9 @@ func (i *Intake) click(ctx context.Context, e *event) (chat.Outcome, Reason, err
 		if !lost {
 			return outcome(out, Decided, err)
 		}
-		answers, err := i.store.Read(ctx, store.Get{Partition: e.part, Key: waitKey(wait)})
-		if err != nil {
+		if stands, err = i.store.Read(ctx, waitQueries(e.part, wait)...); err != nil {
 			return "", Failed, err
 		}
-		stands = answers[0]
 	}
 	return "", Failed, fmt.Errorf("decide %s: %d others in a row were faster; try again: %w", wait, tries, store.ErrConflict)
 }
@@ -98,11 +103,13 @@ func (d decision) away(why Reason, text string) decision {
 }
 
 // decide judges the click by the wait that stands. Rights come first: who may not decide learns nothing of the decision.
-func decide(e *event, choice string, stands store.Answer) (decision, error) {
+func decide(e *event, choice string, stands []store.Answer) (decision, error) {
 	var d decision
-	doc, ok := stands.Doc()
+	doc, ok := stands[0].Doc()
 	if !ok {
-		return d.away(TooLate, textNoWait), nil
+		if doc, ok = stands[1].Doc(); !ok {
+			return d.away(TooLate, textNoWait), nil
+		}
 	}
 	if err := conversation.Decode(doc, &d.wait); err != nil {
 		return d, err
@@ -123,7 +130,10 @@ func decide(e *event, choice string, stands store.Answer) (decision, error) {
 			return d.away(TooLate, ""), nil
 		}
 	}
-	if !w.End.IsZero() && !stands.Now.Before(w.End) {
+	if doc.Key.Collection == conversation.Waited {
+		return d.away(TooLate, textNoWait), nil
+	}
+	if !w.End.IsZero() && !stands[0].Now.Before(w.End) {
 		return d.away(TooLate, textEnded), nil
 	}
 	o := session.Outcome{Wait: w.ID, By: e.who.ID}

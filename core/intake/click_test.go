@@ -91,6 +91,15 @@ func TestClickThatIsTurnedAway(t *testing.T) {
 			r.put(d.Key(), d)
 		}
 	}
+	// The turn went on: what is left of the wait stands elsewhere.
+	wentOn := func(o *session.Outcome) func(*rig) {
+		return func(r *rig) {
+			w := mine
+			w.ID = "w1"
+			d := conversation.WaitDoc{V: 1, Wait: w, Outcome: o}
+			r.put(d.EndedKey(), d)
+		}
+	}
 	waits := func(w session.Wait) func(*rig) { return func(r *rig) { r.wait(w) } }
 	for _, tc := range []struct {
 		name, choice, says string
@@ -99,21 +108,42 @@ func TestClickThatIsTurnedAway(t *testing.T) {
 	}{
 		{"no such wait", intake.Approve, "no longer open", func(*rig) {}, intake.TooLate},
 		{"somebody else's", intake.Approve, "not yours", waits(session.Wait{Kind: session.Approval, Person: personOf(bob)}), intake.Forbidden},
-		{"deciders are named and the asker is none", intake.Approve, "not yours",
-			waits(session.Wait{Kind: session.Approval, Person: personOf(ada), Deciders: []string{personOf(bob)}}), intake.Forbidden},
-		{"admins are named and the clicker is none", intake.Approve, "not yours",
-			waits(session.Wait{Kind: session.Approval, Deciders: []string{string(people.Admin)}}), intake.Forbidden},
+		{
+			"deciders are named and the asker is none", intake.Approve, "not yours",
+			waits(session.Wait{Kind: session.Approval, Person: personOf(ada), Deciders: []string{personOf(bob)}}), intake.Forbidden,
+		},
+		{
+			"admins are named and the clicker is none", intake.Approve, "not yours",
+			waits(session.Wait{Kind: session.Approval, Deciders: []string{string(people.Admin)}}), intake.Forbidden,
+		},
 		{"decided by oneself", intake.Approve, "already: approved", decided(personOf(ada), session.Approved), intake.TooLate},
+		{
+			"decided by oneself, and the turn went on", intake.Deny, "already: approved",
+			wentOn(&session.Outcome{Wait: "w1", Result: session.Approved, By: personOf(ada)}), intake.TooLate,
+		},
+		{
+			"ended by time, and the turn went on", intake.Approve, "time to decide this is over",
+			wentOn(&session.Outcome{Wait: "w1", Result: session.Expired}), intake.TooLate,
+		},
+		{"the turn went on without an outcome", intake.Approve, "no longer open", wentOn(nil), intake.TooLate},
 		{"ended by time", intake.Approve, "time to decide this is over", decided("", session.Expired), intake.TooLate},
-		{"its end has come", intake.Approve, "time to decide this is over",
-			waits(session.Wait{Kind: session.Approval, Person: personOf(ada), End: start}), intake.TooLate},
+		{
+			"its end has come", intake.Approve, "time to decide this is over",
+			waits(session.Wait{Kind: session.Approval, Person: personOf(ada), End: start}), intake.TooLate,
+		},
 		{"a number for an approval", "0", "does not fit", waits(mine), intake.UnknownAction},
-		{"an approval for a question", intake.Approve, "does not fit",
-			waits(session.Wait{Kind: session.Question, Person: personOf(ada), Choices: []string{"a"}}), intake.UnknownAction},
-		{"a number beyond the choices", "1", "does not fit",
-			waits(session.Wait{Kind: session.Question, Person: personOf(ada), Choices: []string{"a"}}), intake.UnknownAction},
-		{"a number below them", "-1", "does not fit",
-			waits(session.Wait{Kind: session.Question, Person: personOf(ada), Choices: []string{"a"}}), intake.UnknownAction},
+		{
+			"an approval for a question", intake.Approve, "does not fit",
+			waits(session.Wait{Kind: session.Question, Person: personOf(ada), Choices: []string{"a"}}), intake.UnknownAction,
+		},
+		{
+			"a number beyond the choices", "1", "does not fit",
+			waits(session.Wait{Kind: session.Question, Person: personOf(ada), Choices: []string{"a"}}), intake.UnknownAction,
+		},
+		{
+			"a number below them", "-1", "does not fit",
+			waits(session.Wait{Kind: session.Question, Person: personOf(ada), Choices: []string{"a"}}), intake.UnknownAction,
+		},
 		{"a timer", intake.Approve, "does not fit", waits(session.Wait{Kind: session.Timer, Person: personOf(ada)}), intake.UnknownAction},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

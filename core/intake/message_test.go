@@ -284,7 +284,7 @@ func TestTooOldEndsAsARow(t *testing.T) {
 		t.Fatalf("%d rows, want 1", len(letters))
 	}
 	note := string(letters[0].Note)
-	if !strings.Contains(note, `"reason":"too_old"`) || !strings.Contains(note, `"message_id":"m001"`) || strings.Contains(note, "secret") {
+	if !strings.Contains(note, `"kind":"event","reason":"it was sent at 2026-02-28T11:59:59Z, more than 24h0m0s ago"`) || !strings.Contains(note, `"message_id":"m001"`) || strings.Contains(note, "secret") {
 		t.Errorf("row = %s", note)
 	}
 }

@@ -147,10 +147,12 @@ func (r *rig) inbox() []conversation.Message {
 	r.t.Helper()
 	return list[conversation.Message](r, conversation.Inbox)
 }
+
 func (r *rig) controls() []conversation.Control {
 	r.t.Helper()
 	return list[conversation.Control](r, conversation.Controls)
 }
+
 func (r *rig) notices() []conversation.Delivery {
 	r.t.Helper()
 	return list[conversation.Delivery](r, conversation.Outgoing)

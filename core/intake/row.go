@@ -9,20 +9,18 @@ import (
 	"herald/core/chat"
 	"herald/core/conversation"
 	"herald/core/people"
+	"herald/core/session"
 	"herald/core/store"
 )
 
-// Row is the note of a dead letter about an event that was not run. It holds no text of a person.
+// Row is the note of a dead letter about an event that was not run: its kind is "event". It holds no text of a person.
 type Row struct {
 	V int `json:"v"`
-	// What is "inbound" in each of these rows; other rows have another word.
-	What   string `json:"what"`
-	Reason Reason `json:"reason"`
-	// Detail says the reason in words.
-	Detail       string          `json:"detail"`
-	Kind         chat.Kind       `json:"kind"`
+	conversation.Letter
+	// Code is the reason in one word.
+	Code         Reason          `json:"code"`
+	Event        chat.Kind       `json:"event"`
 	Conversation string          `json:"conversation"`
-	MessageID    string          `json:"message_id"`
 	Sender       chat.IdentityID `json:"sender"`
 	SentAt       time.Time       `json:"sent_at,omitzero"`
 }
@@ -61,8 +59,12 @@ func (i *Intake) letter(ctx context.Context, part store.Partition, in *chat.Inbo
 
 func row(in *chat.Inbound, why Reason, detail string) (id string, note []byte) {
 	r := Row{
-		V: conversation.Version, What: "inbound", Reason: why, Detail: short(detail), Kind: chat.Kind(short(string(in.Kind))),
-		Conversation: short(in.Conversation.Key()), MessageID: short(in.MessageID), Sender: chat.IdentityID(short(string(in.Sender.Identity))),
+		V: conversation.Version,
+		Letter: conversation.Letter{
+			Kind: "event", Reason: short(detail), Covers: []session.Cover{{MessageID: short(in.MessageID), Order: short(in.Order)}},
+		},
+		Code: why, Event: chat.Kind(short(string(in.Kind))), Conversation: short(in.Conversation.Key()),
+		Sender: chat.IdentityID(short(string(in.Sender.Identity))),
 	}
 	// JSON knows years of four digits only.
 	if y := in.SentAt.UTC().Year(); y > 0 && y < 10_000 {

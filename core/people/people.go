@@ -161,6 +161,30 @@ func (p *People) Name(ctx context.Context, person string) (string, error) {
 	return rec.Name, nil
 }
 
+// IsAdmin reports whether one of a person's identities is an admin's now. Nobody is the admin that a missing document would make.
+func (p *People) IsAdmin(ctx context.Context, person string) (bool, error) {
+	part := PersonPartition(person)
+	answers, err := p.store.Read(ctx, store.Get{Partition: System, Key: AdminsKey}, store.Get{Partition: part, Key: PersonKey})
+	if err != nil {
+		return false, fmt.Errorf("look up the role of %s: %w", person, err)
+	}
+	var (
+		admins Admins
+		rec    Record
+	)
+	if doc, ok := answers[0].Doc(); ok {
+		if err := decode(System, doc, &admins); err != nil {
+			return false, err
+		}
+	}
+	if doc, ok := answers[1].Doc(); ok {
+		if err := decode(part, doc, &rec); err != nil {
+			return false, err
+		}
+	}
+	return slices.ContainsFunc(rec.Identities, func(id chat.IdentityID) bool { return admins.RoleOf(id) == Admin }), nil
+}
+
 // SyncAdmins makes the admins' document say exactly ids, in any order; nothing is written when it does already. Each call needs an id of
 // its own. Of two calls at once the later one stands.
 func (p *People) SyncAdmins(ctx context.Context, id string, ids []chat.IdentityID) error {

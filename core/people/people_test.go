@@ -202,8 +202,10 @@ func TestWritersThatRace(t *testing.T) {
 		want  string
 	}{
 		{"identity", people.IdentityPartition(ada.Identity), people.IdentityKey, `{"v":1,"person":"p-linked"}`, `"p-linked"`},
-		{"person", people.PersonPartition(people.PersonOf(ada.Identity)), people.PersonKey, `{"v":1,"id":"p","identities":["other:w/ada"]}`,
-			`"identities":["other:w/ada","test:w/ada"]`},
+		{
+			"person", people.PersonPartition(people.PersonOf(ada.Identity)), people.PersonKey, `{"v":1,"id":"p","identities":["other:w/ada"]}`,
+			`"identities":["other:w/ada","test:w/ada"]`,
+		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
@@ -285,9 +287,16 @@ func TestRoleIsReadNow(t *testing.T) {
 		if writes != tc.writes {
 			t.Errorf("step %d: %d commits, want %d", n, writes, tc.writes)
 		}
-		if p := r.resolve(l, fmt.Sprint(n)); p.Role != tc.want {
+		p := r.resolve(l, fmt.Sprint(n))
+		if p.Role != tc.want {
 			t.Errorf("step %d: role %q, want %q", n, p.Role, tc.want)
 		}
+		if admin, err := r.IsAdmin(t.Context(), p.ID); err != nil || admin != (tc.want == people.Admin) {
+			t.Errorf("step %d: IsAdmin = %v, %v; the role is %s", n, admin, err, tc.want)
+		}
+	}
+	if admin, err := r.IsAdmin(t.Context(), "p-nobody"); err != nil || admin {
+		t.Errorf("nobody is an admin: %v, %v", admin, err)
 	}
 	l.Role = false
 	if p := r.resolve(l, "no role"); p.Role != "" {
