@@ -69,9 +69,10 @@ func ID(prefix string, parts ...string) string {
 	return prefix + strings.ToLower(sum[:16])
 }
 
-// versioned is what all documents begin with.
-type versioned struct {
-	V int `json:"v"`
+// Document is a document of a conversation: each carries the version that wrote it.
+type Document interface {
+	// Written is that version.
+	Written() int
 }
 
 // Encode is the value of a document.
@@ -84,15 +85,21 @@ func Encode(v any) []byte {
 }
 
 // Decode reads the value of document d into v.
-func Decode(d store.Doc, v any) error {
-	var ver versioned
-	if err := json.Unmarshal(d.Value, &ver); err != nil {
-		return fmt.Errorf("document %s/%s: %w", d.Key.Collection, d.Key.Name, err)
+func Decode(d store.Doc, v Document) error {
+	err := json.Unmarshal(d.Value, v)
+	version := v.Written()
+	if err != nil {
+		var only struct {
+			V int `json:"v"`
+		}
+		if json.Unmarshal(d.Value, &only) == nil {
+			version = only.V // a newer version may have other types
+		}
 	}
-	if ver.V > Version {
-		return fmt.Errorf("document %s/%s has version %d, this Herald knows %d: %w", d.Key.Collection, d.Key.Name, ver.V, Version, ErrNewer)
+	if version > Version {
+		return fmt.Errorf("document %s/%s has version %d, this Herald knows %d: %w", d.Key.Collection, d.Key.Name, version, Version, ErrNewer)
 	}
-	if err := json.Unmarshal(d.Value, v); err != nil {
+	if err != nil {
 		return fmt.Errorf("document %s/%s: %w", d.Key.Collection, d.Key.Name, err)
 	}
 	return nil
@@ -100,3 +107,30 @@ func Decode(d store.Doc, v any) error {
 
 // ordered is the name of a document that sorts in the platform's order.
 func ordered(order, id string) string { return order + "~" + id }
+
+// Written is the version that wrote the document.
+func (m *Message) Written() int { return m.V }
+
+// Written is the version that wrote the document.
+func (c *Control) Written() int { return c.V }
+
+// Written is the version that wrote the document.
+func (h *Head) Written() int { return h.V }
+
+// Written is the version that wrote the document.
+func (s *Suspect) Written() int { return s.V }
+
+// Written is the version that wrote the document.
+func (d *Delivery) Written() int { return d.V }
+
+// Written is the version that wrote the document.
+func (w *WaitDoc) Written() int { return w.V }
+
+// Written is the version that wrote the document.
+func (o *Owed) Written() int { return o.V }
+
+// Written is the version that wrote the document.
+func (t *TurnRecord) Written() int { return t.V }
+
+// Written is the version that wrote the document.
+func (c *Current) Written() int { return c.V }
