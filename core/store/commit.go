@@ -43,7 +43,7 @@ type Commit struct {
 	// Claim, when set, is the claim under which the caller writes. The commit is refused with [ErrFenced] unless the
 	// agenda knows exactly this token and holder. A lease that has ended but was not taken over is still good.
 	Claim *Claim
-	// Guards must all hold, else [*ConflictError].
+	// Guards must all hold for what stood before the commit, else [*ConflictError]. A repeat is told before a fence, a fence before a guard.
 	Guards []Guard
 	Ops    []Op
 }
@@ -120,7 +120,7 @@ type (
 		At     time.Time
 		In     time.Duration
 	}
-	// Release ends the claim and clears its attempts. The member is due again at the earliest of a wake that came meanwhile and
+	// Release ends the claim and clears its attempts, which also go when the member leaves the agenda. The member is due again at the earliest of a wake that came meanwhile and
 	// Next (At, or In when Again is set); otherwise it leaves the agenda. With a token or holder that the agenda does not know it does nothing.
 	Release struct {
 		Claim Claim
@@ -132,7 +132,7 @@ type (
 		KeepAttempt bool
 	}
 	// Take claims a member that nobody holds (whether it is due or not); Result.Taken tells. An ended lease counts as held: it is the
-	// agenda's to hand it on, with its attempts.
+	// agenda's to hand it on, with its attempts. Like every claim it uses up a wake whose time has come; a later one stays for after the release.
 	Take struct {
 		Agenda Agenda
 		Member Member

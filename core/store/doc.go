@@ -17,7 +17,7 @@
 //   - A commit that is repeated with the same ID answers as it did the first time and changes nothing.
 //   - A commit that fails with [ErrUnavailable] may or may not have been applied; repeating it with the same ID is safe.
 //   - Instants in logs and claims are the store's own; within a partition they never go back. Callers pass instants that
-//     a store gave them, and durations, never their own clock.
+//     a store gave them, and durations, never their own clock. A store counts in whole milliseconds, and rounds durations up to them.
 //   - A hint may be lost, doubled or late. Correctness never rests on one.
 //
 // The drivers are memory (the reference), sqlite (one process, one file) and redis (several replicas). They share one

@@ -98,8 +98,8 @@ type ClaimRequest struct {
 	Buckets []int
 }
 
-// Hint says that a member may be due, or that its holder should look again: a Wake whose time had come was committed, or
-// somebody called Publish. Agenda is empty for a published hint.
+// Hint says that a member may be due, or that its holder should look again: a Wake whose time had come was committed, a claim was
+// released whose member is due again at once, or somebody called Publish. Agenda is empty for a published hint.
 type Hint struct {
 	Agenda Agenda
 	Member Member
@@ -175,13 +175,15 @@ type Store interface {
 	Hold(ctx context.Context, key string, d time.Duration) error
 	// Now is the store's time.
 	Now(ctx context.Context) (time.Time, error)
-	// Partitions lists partitions of a bucket in the order of their last write, beginning after the stamp (zero: from the start).
+	// Partitions lists partitions of a bucket in the order of their last write (then by name), beginning after the stamp (zero: from
+	// the start). Limit 0 means all.
 	Partitions(ctx context.Context, bucket int, after Stamp, limit int) ([]Stamp, error)
-	// DeadLetters lists the dead letters of all buckets, newest first.
+	// DeadLetters lists the dead letters of all buckets, newest first (then by partition and id). Limit 0 means all.
 	DeadLetters(ctx context.Context, limit int) ([]Letter, error)
 	// Publish sends a hint to whoever listens now, also in other processes.
 	Publish(ctx context.Context, topic, payload string) error
-	// Hints calls f for each hint until ctx ends, and reconnects by itself. f must not block. ready, when not nil, is closed when listening has begun.
+	// Hints calls f for each hint until ctx ends (nil) or the handle is closed ([ErrClosed]), and reconnects by itself. f must not block, and may be
+	// called by several goroutines at once. ready, when not nil, is closed when listening has begun.
 	Hints(ctx context.Context, ready chan<- struct{}, f func(Hint)) error
 	// Health asks the store how it is. It fails like any other method when the store cannot serve.
 	Health(ctx context.Context) (Health, error)
