@@ -179,5 +179,6 @@ func (s *Store) clock() any {
 	return s.opt.Clock().UnixMilli() * int64(time.Millisecond/time.Microsecond)
 }
 
-// replicaTimeout is how long a pipeline waits for replicas: less than a call may take, so that the shortfall is told and not a time-out.
-func (s *Store) replicaTimeout() time.Duration { return s.opt.Timeout / 2 }
+// replicaTimeout is how long a pipeline waits for replicas: so much less than a call may take that the shortfall is told, and not a time-out, also
+// when the first try met a server without the script.
+func (s *Store) replicaTimeout() time.Duration { return s.opt.Timeout / 3 }

@@ -20,6 +20,7 @@ type Proxy struct {
 	conns   map[net.Conn]bool
 	refuse  bool
 	delay   time.Duration
+	pass    int
 	cut     int
 	cutAway int
 }
@@ -54,10 +55,13 @@ func (p *Proxy) Addr() string { return p.l.Addr().String() }
 func (p *Proxy) URL() string { return "redis://" + p.Addr() }
 
 // CutReplies lets the server get the next n requests and cuts the connection in place of each answer.
-func (p *Proxy) CutReplies(n int) {
+func (p *Proxy) CutReplies(n int) { p.CutRepliesAfter(0, n) }
+
+// CutRepliesAfter lets so many answers pass first.
+func (p *Proxy) CutRepliesAfter(pass, n int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.cut = n
+	p.pass, p.cut = pass, n
 }
 
 // Cut is how many answers were cut so far.
@@ -137,13 +141,13 @@ func (p *Proxy) serve(client net.Conn) {
 	}
 	defer p.forget(server)
 	var both sync.WaitGroup
-	both.Go(func() { p.pass(server, client, false) })
-	both.Go(func() { p.pass(client, server, true) })
+	both.Go(func() { p.copy(server, client, false) })
+	both.Go(func() { p.copy(client, server, true) })
 	both.Wait()
 }
 
-// pass copies one direction until either side ends.
-func (p *Proxy) pass(to, from net.Conn, answers bool) {
+// copy copies one direction until either side ends.
+func (p *Proxy) copy(to, from net.Conn, answers bool) {
 	defer to.Close()
 	defer from.Close()
 	buf := make([]byte, 64<<10)
@@ -167,10 +171,13 @@ func (p *Proxy) pass(to, from net.Conn, answers bool) {
 func (p *Proxy) answer() bool {
 	p.mu.Lock()
 	delay := p.delay
-	cut := p.cut > 0
-	if cut {
+	cut := p.cut > 0 && p.pass == 0
+	switch {
+	case cut:
 		p.cut--
 		p.cutAway++
+	case p.pass > 0:
+		p.pass--
 	}
 	p.mu.Unlock()
 	if delay > 0 {

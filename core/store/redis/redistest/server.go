@@ -154,7 +154,7 @@ func (s *Server) Restart(ctx context.Context) error {
 
 // Launch starts the server without waiting: it may still be loading.
 func (s *Server) Launch() error {
-	p, err := start(s.path, s.args())
+	p, err := start(s.path, s.args(), "Ready to accept connections")
 	if err != nil {
 		return fmt.Errorf("start redis-server: %w", err)
 	}
@@ -178,6 +178,7 @@ func (s *Server) args() []string {
 	args := []string{
 		"--port", strconv.Itoa(s.port), "--bind", "127.0.0.1", "--dir", s.dir, "--save", "", "--daemonize", "no", "--logfile", "",
 		"--enable-debug-command", "local", "--appendonly", "no",
+		"--repl-diskless-sync-delay", "0",
 	}
 	if s.opt.AOF != "none" {
 		sync := s.opt.AOF
@@ -265,6 +266,7 @@ func (s *Server) wait() {
 // process is one life of a server.
 type process struct {
 	cmd          *exec.Cmd
+	says         string // what its log says when it is ready
 	ready, ended chan struct{}
 
 	mu    sync.Mutex
@@ -273,8 +275,8 @@ type process struct {
 
 // start runs the program. One goroutine owns it: it starts it, reads what it says and waits for its end, on one thread, because the kernel ends
 // the server when the thread that started it does.
-func start(path string, args []string) (*process, error) {
-	p := &process{cmd: exec.Command(path, args...), ready: make(chan struct{}), ended: make(chan struct{})}
+func start(path string, args []string, says string) (*process, error) {
+	p := &process{cmd: exec.Command(path, args...), says: says, ready: make(chan struct{}), ended: make(chan struct{})}
 	dieWithParent(p.cmd)
 	out, err := p.cmd.StdoutPipe()
 	if err != nil {
@@ -310,7 +312,7 @@ func (p *process) listen(out io.Reader) {
 			p.lines = p.lines[1:]
 		}
 		p.mu.Unlock()
-		if !said && strings.Contains(line, "Ready to accept connections") {
+		if !said && strings.Contains(line, p.says) {
 			said = true
 			close(p.ready)
 		}
