@@ -56,7 +56,9 @@ func FuzzClean(f *testing.F) {
 		if again := terminal.Clean(once); again != once {
 			t.Errorf("cleaning twice differs: %q, then %q", once, again)
 		}
-		if letters := strings.ContainsFunc(s, func(r rune) bool { return unicode.IsControl(r) }); !letters && !strings.ContainsFunc(s, func(r rune) bool { return unicode.Is(unicode.Cf, r) || r >= 0x2028 && r <= 0x2029 || r > 0xe0000 || r == unicode.ReplacementChar }) && once != s {
+		if letters := strings.ContainsFunc(s, func(r rune) bool { return unicode.IsControl(r) }); !letters && !strings.ContainsFunc(s, func(r rune) bool {
+			return unicode.Is(unicode.Cf, r) || r >= 0x2028 && r <= 0x2029 || r > 0xe0000 || r == unicode.ReplacementChar
+		}) && once != s {
 			t.Errorf("Clean(%q) = %q, though nothing in it is obeyed", s, once)
 		}
 	})

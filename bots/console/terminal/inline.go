@@ -12,8 +12,11 @@ import (
 
 // say cleans a piece of text once more: a character reference may have been a control character in disguise.
 func say(s string) string {
-	return strings.ReplaceAll(Clean(html.UnescapeString(s)), "\t", "    ")
+	return flat(html.UnescapeString(s))
 }
+
+// flat cleans a text and sets its tabs as blanks: their width depends on where they stand.
+func flat(s string) string { return strings.ReplaceAll(Clean(s), "\t", "    ") }
 
 // inline sets the inline children of a block as one line; hard breaks are line ends.
 func (p *page) inline(n ast.Node) string {
@@ -41,7 +44,7 @@ func (p *page) span(b *strings.Builder, n ast.Node) {
 	case *ast.String:
 		b.WriteString(say(string(n.Value)))
 	case *ast.CodeSpan:
-		b.WriteString(p.style(cyan, Clean(p.literal(n))))
+		b.WriteString(p.style(cyan, flat(p.literal(n))))
 	case *ast.Emphasis:
 		s := italic
 		if n.Level == 2 {
@@ -55,10 +58,10 @@ func (p *page) span(b *strings.Builder, n ast.Node) {
 	case *ast.Image:
 		p.link(b, p.inline(n), string(n.Destination))
 	case *ast.AutoLink:
-		b.WriteString(p.style(under, Clean(string(n.URL(p.src)))))
+		b.WriteString(p.style(under, flat(string(n.URL(p.src)))))
 	case *ast.RawHTML:
 		for _, s := range n.Segments.Sliced(0, n.Segments.Len()) {
-			b.WriteString(Clean(string(s.Value(p.src))))
+			b.WriteString(flat(string(s.Value(p.src))))
 		}
 	case *extast.TaskCheckBox:
 		box := "[ ] "

@@ -100,7 +100,7 @@ func (p *page) block(n ast.Node, width int, first, rest string) {
 	case *ast.FencedCodeBlock, *ast.CodeBlock:
 		p.code(n, room-2, first+"  ", rest+"  ")
 	case *ast.HTMLBlock:
-		p.put(wrap(strings.TrimRight(p.raw(n), "\n"), room), first, rest)
+		p.put(wrap(flat(strings.TrimRight(p.raw(n), "\n")), room), first, rest)
 	case *ast.ThematicBreak:
 		p.put(p.style(faint, strings.Repeat("─", min(room, 40))), first, rest)
 	case *ast.Blockquote:
@@ -143,7 +143,7 @@ func (p *page) list(n *ast.List, width int, first, rest string) {
 func (p *page) code(n ast.Node, room int, first, rest string) {
 	lines := strings.Split(strings.TrimRight(p.raw(n), "\n"), "\n")
 	for i, l := range lines {
-		l = ansi.Hardwrap(strings.ReplaceAll(l, "\t", "    "), max(room, 8), true)
+		l = ansi.Hardwrap(flat(l), max(room, 8), true)
 		for j, part := range strings.Split(l, "\n") {
 			at := rest
 			if i+j == 0 {
