@@ -105,7 +105,7 @@ func TestStatus(t *testing.T) {
 		"running since 2026-03-01 11:58:30 UTC (round 3, 6 min 30 s ago)",
 		"- a decision: Delete the file? (until 2026-03-01 13:00:00 UTC)", "- an answer to: Which colour?", "- a timer",
 		"Agent: `main`", "Waiting in the queue: 2 messages.", "Not delivered yet: 1 text.",
-		"Last failure, 5 min 0 s ago: The model refused the key. (`why f1`)")
+		"Last failure, 5 min 0 s ago: The model refused the key. (`/why f1`)")
 	if strings.Contains(got, "401") || strings.Contains(got, "older one") {
 		t.Errorf("it tells too much:\n%s", got)
 	}

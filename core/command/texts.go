@@ -28,7 +28,7 @@ const (
 	statusUntil    = " (until %s)"
 	statusQueue    = "Waiting in the queue: %s."
 	statusOutgoing = "Not delivered yet: %s."
-	statusFailure  = "Last failure, %s ago: %s (`why %s`)."
+	statusFailure  = "Last failure, %s ago: %s (`/why %s`)."
 
 	whyNone     = "There is no finished answer here yet."
 	whyUnknown  = "`%s` names no answer and no failure of this conversation."
@@ -46,7 +46,7 @@ const (
 	whyCostTiny = "less than 0.000001"
 	whyDetail   = "Detail for the operator: %s"
 
-	showMissing = "Say which: `show REF`. The reference stands in the line that replaced the text."
+	showMissing = "Say which: `/show REF`. The reference stands in the line that replaced the text."
 	showUnknown = "`%s` names no replaced text of this conversation."
 
 	textAgo = "%s ago"

@@ -126,7 +126,10 @@ func (r *rig) take(in *chat.Inbound, want chat.Outcome) {
 }
 
 // list decodes all documents of a collection of the conversation.
-func list[T any](r *rig, collection string) []T {
+func list[T any, P interface {
+	*T
+	conversation.Document
+}](r *rig, collection string) []T {
 	r.t.Helper()
 	answers, err := r.seen.Read(r.t.Context(), store.List{Partition: r.part, Collection: collection})
 	if err != nil {
@@ -135,7 +138,7 @@ func list[T any](r *rig, collection string) []T {
 	var out []T
 	for _, d := range answers[0].Docs {
 		var v T
-		if err := conversation.Decode(d, &v); err != nil {
+		if err := conversation.Decode(d, P(&v)); err != nil {
 			r.t.Fatal(err)
 		}
 		out = append(out, v)
