@@ -114,7 +114,7 @@ func (f *fold) answer() (*model.Answer, error) {
 	a.Usage.Cached = min(a.Usage.Cached, a.Usage.Input)
 	a.Calls = f.calls.finish(f.r.NewCallID, f.names, cut, f.d.redact.exact, f.d.wrapExtra)
 	for _, t := range f.screen.calls {
-		a.Calls = append(a.Calls, t.read(f.r, cut)...)
+		a.Calls = append(a.Calls, t.read(f.r, cut, f.d.redact.exact)...)
 	}
 	if len(a.Calls) > 0 && finish == model.FinishStop {
 		a.Finish = model.FinishCalls // the reason is advice, the calls are facts

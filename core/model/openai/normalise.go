@@ -100,7 +100,7 @@ func (n *normaliser) whole(first byte) {
 	}
 	body := trimJSON(l.buf)
 	switch {
-	case l.err == nil:
+	case len(l.buf) > maxEventBytes:
 		n.fail(tooLong("the answer is too long"))
 	case !errors.Is(l.err, io.EOF):
 		n.err = l.err

@@ -13,6 +13,9 @@ type tag struct {
 	follows string
 }
 
+// longestHold bounds what is held back behind a tag that is followed by nothing but white space.
+const longestHold = 256
+
 func tags() []tag {
 	return []tag{
 		{open: "<tool_call>", close: "</tool_call>", follows: "{[<"},
@@ -147,7 +150,7 @@ func (s *screen) match(rest string, end bool) (t *tag, n int, wait bool) {
 		}
 		next := strings.TrimLeft(rest[len(t.open):], " \t\r\n")
 		switch {
-		case next == "" && !end:
+		case next == "" && !end && len(rest) < longestHold:
 			return nil, 0, true
 		case next != "" && strings.IndexByte(t.follows, next[0]) >= 0:
 			return t, len(t.open), false

@@ -22,7 +22,7 @@ type events struct {
 	lines
 	name  []byte
 	data  []byte
-	has   bool
+	count int    // data lines of the event
 	ready []byte // a line that was read ahead: it belongs to the next event
 }
 
@@ -30,18 +30,18 @@ func newEvents(r io.Reader) *events { return &events{lines: lines{r: r}} }
 
 // next is the next event that has data. An error comes after the events before it.
 func (e *events) next() (event, error) {
-	e.name, e.data, e.has = e.name[:0], e.data[:0], false
+	e.name, e.data, e.count = e.name[:0], e.data[:0], 0
 	for {
 		line, err := e.line()
 		if err != nil {
 			// What was cut off in the middle is no event; an error's text may be any.
-			if e.has && (complete(e.data) || err == io.EOF && string(e.name) == "error") {
+			if e.count > 0 && (complete(e.data) || err == io.EOF && string(e.name) == "error") {
 				return event{name: string(e.name), data: e.data}, nil
 			}
 			return event{}, err
 		}
 		if len(line) == 0 {
-			if e.has {
+			if e.count > 0 {
 				return event{name: string(e.name), data: e.data}, nil
 			}
 			e.name = e.name[:0]
@@ -52,15 +52,17 @@ func (e *events) next() (event, error) {
 		case "event":
 			e.name = append(e.name[:0], value...)
 		case "data":
-			if e.has && complete(e.data) {
+			// Only a first line can be an event without the blank line; to look at all that came before with each line
+			// would take a hostile server's time squared.
+			if e.count == 1 && complete(e.data) {
 				e.ready = append([]byte(nil), line...)
 				return event{name: string(e.name), data: e.data}, nil
 			}
-			if e.has {
+			if e.count > 0 {
 				e.data = append(e.data, '\n')
 			}
 			e.data = append(e.data, value...)
-			e.has = true
+			e.count++
 		}
 		if len(e.data) > maxEventBytes {
 			return event{}, tooLong("an event of the stream is too long")

@@ -9,12 +9,12 @@ import (
 
 // read turns a call that stood in the text into calls. Only a name that was offered with arguments that are an object becomes a
 // call that can run; all else becomes one that the model is told about, so that it calls again in the proper way.
-func (w written) read(r *model.Request, cut bool) []model.Call {
+func (w written) read(r *model.Request, cut bool, redact func(string) string) []model.Call {
 	parts := w.parts()
 	calls := make([]model.Call, 0, len(parts))
 	for _, p := range parts {
 		c := model.Call{ID: r.NewCallID(), Name: unnamed, Arguments: json.RawMessage("{}")}
-		args := strings.TrimSpace(string(p.args()))
+		args := redact(strings.TrimSpace(string(p.args())))
 		offered := offers(r.Tools, p.Name)
 		if offered {
 			c.Name = p.Name
