@@ -26,3 +26,23 @@ func OpenWithMigrations(ctx context.Context, opt Options, steps map[int]string) 
 	}
 	return s, nil
 }
+
+// Place is how a URL is named in errors and logs.
+func Place(raw string) (string, error) {
+	t, err := parseURL(raw)
+	return t.String(), err
+}
+
+// Login is what a URL says of the user.
+func Login(raw string) (user, password string) {
+	t, _ := parseURL(raw)
+	return t.user, t.password
+}
+
+// The pure functions between the port and the wire.
+var (
+	EncodeHint   = encodeHint
+	DecodeHint   = decodeHint
+	CommitResult = commitResult
+	Trouble      = trouble
+)
