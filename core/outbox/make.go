@@ -1,0 +1,56 @@
+package outbox
+
+import (
+	"fmt"
+	"time"
+
+	"herald/core/conversation"
+	"herald/core/store"
+)
+
+// Pieces gives d its pieces: the parts of its final text as [chat.Adapter] cut them. What the first piece knows of a live message that
+// stands already is kept, and it is edited to its final text.
+func Pieces(d *conversation.Delivery, parts []string) {
+	pieces := make([]conversation.Piece, len(parts))
+	for i, text := range parts {
+		pieces[i] = conversation.Piece{Text: text}
+	}
+	if len(d.Pieces) > 0 && len(pieces) > 0 {
+		pieces[0] = d.Pieces[0]
+		pieces[0].Text, pieces[0].Settled = parts[0], false
+	}
+	d.Pieces = pieces
+}
+
+// Arm counts the first attempt at d, whose pieces are cut, so that the commit that writes it can also take the outbox's claim and the send
+// can begin as soon as it stands. at is the store's time as the caller knows it. A delivery with a message that stands already or may
+// stand needs no arming and is left as it is; Arm then answers false.
+func Arm(d *conversation.Delivery, at time.Time) bool {
+	if len(d.Pieces) == 0 || d.Live || d.Pieces[0].Attempts > 0 || d.Pieces[0].Receipt != nil {
+		return false
+	}
+	count(d, 0, at)
+	return true
+}
+
+// Express is what a commit needs that says d and takes the outbox of p for holder at once, so that [Worker.Expect] can deliver it without
+// reading it again: the operations, and a guard that holds only while no other delivery waits, because that one would come first. standing
+// says that d stands in the outbox already (it was live). When the guard does not hold, d is said by [conversation.Say] instead.
+func Express(p store.Partition, d *conversation.Delivery, standing bool, holder string, lease time.Duration) (store.Guard, []store.Op) {
+	others := 1
+	if standing {
+		others = 2
+	}
+	ops := append(conversation.Say(p, d), store.Take{Agenda: store.Outbox, Member: store.MemberOf(p, ""), Holder: holder, Lease: lease})
+	return store.Fewer{Collection: conversation.Outgoing, N: others}, ops
+}
+
+// staleFormat is how the line for an old answer writes its time: in UTC, as no person's zone is known here.
+const staleFormat = "2006-01-02 15:04 UTC"
+
+// replace makes one line of an answer that is too old to be read as one. The whole text stays with the delivery.
+func replace(d *conversation.Delivery) {
+	d.Replaced = d.Text
+	d.Text = fmt.Sprintf("I wrote an answer at %s and could not deliver it in time. `show %s` shows it.", d.MadeAt.UTC().Format(staleFormat), d.ID)
+	d.Card, d.Pieces = nil, nil
+}
