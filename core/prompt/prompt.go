@@ -40,12 +40,15 @@ func Build(a Agent, tools []tool.Tool, history []model.Message, now time.Time, z
 	return r
 }
 
-// withTail puts the volatile tail behind the last message without touching the history.
+// withTail puts the volatile tail behind the last thing that a person said, without touching the history: there it stays the same
+// through the rounds of a turn.
 func withTail(history []model.Message, tail string) []model.Message {
 	out := slices.Clone(history)
-	if n := len(out); n > 0 && out[n-1].Role == model.User {
-		out[n-1].Text += "\n\n" + tail
-		return out
+	for i := len(out) - 1; i >= 0; i-- {
+		if out[i].Role == model.User {
+			out[i].Text += "\n\n" + tail
+			return out
+		}
 	}
 	return append(out, model.Message{Role: model.User, Text: tail})
 }

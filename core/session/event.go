@@ -189,6 +189,9 @@ type (
 	}
 )
 
+// SetAside is the kind of failure of a turn that crashed too often: its messages are not shown to a model again.
+const SetAside = "set aside"
+
 // Status is how a call or a frame ended.
 type Status string
 

@@ -27,6 +27,9 @@ type History struct {
 	threads map[string]*thread
 	// calls maps a pushed frame to the call of its parent that pushed it.
 	parents map[string]link
+	// turn is the turn under way, begun the place in the root thread where it began.
+	turn  string
+	begun int
 }
 
 type link struct{ frame, call string }
@@ -76,8 +79,11 @@ func (t *thread) add(i item) { t.items = append(t.items, i) }
 func (h *History) Add(e Event) {
 	switch e.Kind {
 	case Opened:
-		h.threads, h.parents = nil, nil
+		h.threads, h.parents, h.turn, h.begun = nil, nil, "", 0
 	case UserSaid:
+		if m := e.User; m != nil && m.Turn != h.turn {
+			h.turn, h.begun = m.Turn, len(h.thread(rootFrame).items)
+		}
 		i := item{seq: e.Seq, role: model.User, text: removed}
 		if m := e.User; m != nil {
 			i.text, i.images = spoken(m.Name, m.Text), m.Images
@@ -115,11 +121,20 @@ func (h *History) Add(e Event) {
 		if s := e.Summary; s != nil {
 			t := h.thread(e.Frame)
 			t.summary = s.Text
+			n := len(t.items)
 			t.items = slices.DeleteFunc(t.items, func(i item) bool { return i.seq < s.From })
+			h.begun = max(0, h.begun-(n-len(t.items)))
 		}
 	case Cancelled:
 		h.thread(rootFrame).add(item{seq: e.Seq, role: model.User, text: note("A person stopped this turn before it was finished.")})
 	case Failed:
+		if f := e.Failure; f != nil && f.Kind == SetAside {
+			// What stopped the service must not be shown to a model again: the next turn would end like this one.
+			t := h.thread(rootFrame)
+			t.items = t.items[:min(h.begun, len(t.items))]
+			t.add(item{seq: e.Seq, role: model.User, text: note("A message that could not be handled was set aside here.")})
+			return
+		}
 		h.thread(rootFrame).add(item{seq: e.Seq, role: model.User, text: note("This turn failed before it was finished.")})
 	case TurnAnswered:
 		h.age()

@@ -55,7 +55,7 @@ func (r *run) finish(ctx context.Context, text string) (done bool, err error) {
 		}
 	case t.Failure != nil:
 		how, text = "failed", failed(t.Failure)
-		if t.Failure.Kind == setAside {
+		if t.Failure.Kind == session.SetAside {
 			how = "set aside"
 		}
 	case strings.TrimSpace(text) == "":
@@ -165,9 +165,6 @@ func (r *run) record() *conversation.TurnRecord {
 	return rec
 }
 
-// setAside is the kind of failure of a turn that crashed too often.
-const setAside = "set aside"
-
 // countAlone counts an attempt of a turn that was under way in a crash, before anything of it runs, and sets the turn aside when
 // there were too many.
 func (r *run) countAlone(ctx context.Context) (stop bool, err error) {
@@ -193,7 +190,7 @@ func (r *run) countAlone(ctx context.Context) (stop bool, err error) {
 	if t == nil {
 		return false, nil // what waits for a person has nothing under way
 	}
-	r.stageFailure(setAside, "I could not handle this message: it stopped the service "+itoa(r.MaxAttempts)+" times. It was set aside; an admin can see it.", r.suspect.Last)
+	r.stageFailure(session.SetAside, "I could not handle this message: it stopped the service "+itoa(r.MaxAttempts)+" times. It was set aside; an admin can see it.", r.suspect.Last)
 	note := conversation.Encode(conversation.Letter{Kind: "turn", Reason: "it crashed " + itoa(r.MaxAttempts) + " times while it ran alone", Ref: r.state.Turn.Failure.Ref, Person: t.Person(), Covers: t.Covers})
 	r.ops = append(r.ops, store.Bury{ID: t.ID, Note: note})
 	return false, nil
