@@ -72,7 +72,7 @@ func testFaults(rows []row, r row, p *pkg) []string {
 		case std(path), name == p.Name, name != "" && within(p.Name, name):
 		case name == "":
 			ok := func(m string) bool { return within(m, path) }
-			if !slices.ContainsFunc(r.modules, ok) && !slices.ContainsFunc(testModules, ok) {
+			if !slices.ContainsFunc(slices.Concat(r.modules, r.testModules, testModules), ok) {
 				out = append(out, fmt.Sprintf("its tests import %s, which is neither in its row nor for all tests", path))
 			}
 		default:

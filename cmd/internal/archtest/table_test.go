@@ -29,6 +29,8 @@ type row struct {
 	modules []string
 	// tests lists packages of the module that only its tests may import, beside testHelpers.
 	tests []string
+	// testModules is what modules is, for tests alone.
+	testModules []string
 	// not lists packages of the standard library that its code must not import.
 	not []string
 }
@@ -53,7 +55,7 @@ var table = []row{
 	{pkg: "core/worker", layer: engines, may: []string{"core/store"}},
 	{pkg: "core/command", layer: engines, may: []string{"@vocabulary", "@ports", "core/session", "core/conversation"}},
 	{pkg: "core/tool/builtin", layer: engines, may: []string{"core/memory", "core/model", "core/session", "core/tool"}},
-	{pkg: "core/outbox", layer: engines, may: []string{"@vocabulary", "core/store", "core/conversation", "core/worker"}},
+	{pkg: "core/outbox", layer: engines, may: []string{"@vocabulary", "core/store", "core/conversation", "core/worker"}, tests: []string{"core/session"}},
 	{pkg: "core/turn", layer: engines, may: []string{"@vocabulary", "@ports", "@heart", "core/worker", "core/outbox"}},
 	{pkg: "core/intake", layer: engines, may: []string{"@vocabulary", "@ports", "core/session", "core/conversation", "core/command"}},
 
@@ -62,13 +64,14 @@ var table = []row{
 	{pkg: "core/store/redis", layer: drivers, may: []string{"core/store"}, modules: []string{"github.com/redis/go-redis/v9"}, tests: []string{"core/store/storetest", "core/store/redis/redistest"}},
 	{pkg: "core/store/redis/redistest", layer: drivers, modules: []string{"github.com/redis/go-redis/v9"}},
 	{pkg: "core/store/storetest", layer: drivers, may: []string{"core/store", "core/store/memory"}, modules: testModules},
+	{pkg: "core/store/sqlite", layer: drivers, may: []string{"core/store", "core/store/inproc"}, modules: []string{"modernc.org/sqlite"}, tests: []string{"core/store/storetest"}},
 	{pkg: "core/model/openai", layer: drivers, may: []string{"core/model"}, modules: []string{"github.com/sashabaranov/go-openai"}},
 	{pkg: "core/model/modeltest", layer: drivers, may: []string{"core/model"}, tests: []string{"core/model/openai"}},
 	{pkg: "agents", layer: drivers, modules: []string{"go.yaml.in/yaml/v4"}},
 
 	{pkg: "bots/console", layer: drivers, may: []string{"@vocabulary", "bots/console/proto"}},
 	{pkg: "bots/console/proto", layer: drivers},
-	{pkg: "bots/console/terminal", layer: drivers, may: []string{"bots/console/proto"}, modules: []string{"charm.land", "github.com/charmbracelet/x", "github.com/yuin/goldmark", "golang.org/x/term"}},
+	{pkg: "bots/console/terminal", layer: drivers, may: []string{"bots/console/proto"}, modules: []string{"charm.land", "github.com/charmbracelet/x", "github.com/yuin/goldmark", "golang.org/x/term"}, tests: []string{"@vocabulary", "bots/console"}, testModules: []string{"github.com/creack/pty"}},
 	{pkg: "bots/bottest/wire", layer: drivers},
 	{pkg: "bots/bottest/platform", layer: drivers, may: []string{"bots/bottest/wire"}, tests: []string{"@vocabulary", "bots/bottest/testbot"}},
 	{pkg: "bots/bottest/testbot", layer: drivers, may: []string{"@vocabulary", "bots/bottest/wire"}},
@@ -77,7 +80,8 @@ var table = []row{
 
 	{
 		pkg: "cmd/...", layer: command, may: []string{"@vocabulary", "@ports", "@heart", "@engines", "@drivers", "@edge", "cmd/internal/..."},
-		modules: []string{"github.com/alecthomas/kong", "github.com/prometheus/client_golang", "github.com/rogpeppe/go-internal", "golang.org/x/term"},
+		modules:     []string{"github.com/alecthomas/kong", "github.com/prometheus/client_golang", "golang.org/x/term"},
+		testModules: []string{"github.com/rogpeppe/go-internal"},
 	},
 }
 

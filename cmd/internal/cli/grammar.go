@@ -4,9 +4,16 @@ package cli
 type grammar struct {
 	Config string `short:"c" placeholder:"FILE" help:"Configuration to use, instead of $$HERALD_CONFIG, ./herald.toml or the one in the user's configuration folder."`
 
-	Settings   configCmd     `cmd:"" name:"config" help:"Check and explain the configuration."`
-	Version    versionCmd    `cmd:"" help:"Print the version."`
-	Completion completionCmd `cmd:"" help:"Print a completion script for a shell."`
+	Run         runCmd         `cmd:"" help:"Run the service."`
+	Chat        chatCmd        `cmd:"" help:"Talk in the terminal."`
+	Demo        demoCmd        `cmd:"" help:"See it all at work in under a minute: no network, no token, no Redis."`
+	DemoService demoServiceCmd `cmd:"" hidden:"" name:"demo-service"`
+	Doctor      doctorCmd      `cmd:"" help:"Look for what is wrong with this installation, and say what to do about it."`
+	Store       storeCmd       `cmd:"" help:"Make the store."`
+	Init        initCmd        `cmd:"" help:"Ask for provider and store, try them, and write a configuration."`
+	Settings    configCmd      `cmd:"" name:"config" help:"Check and explain the configuration."`
+	Version     versionCmd     `cmd:"" help:"Print the version."`
+	Completion  completionCmd  `cmd:"" help:"Print a completion script for a shell."`
 }
 
 type configCmd struct {

@@ -1,0 +1,272 @@
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"herald/cmd/internal/service"
+	"herald/config"
+	"herald/core/model/openai"
+	"herald/core/store"
+)
+
+type initCmd struct {
+	Output    string `short:"o" placeholder:"FILE" help:"File to write; --config or ./herald.toml when it is not given."`
+	Force     bool   `help:"Replace a file that exists."`
+	Yes       bool   `short:"y" help:"Ask nothing: take the flags, and the defaults for the rest."`
+	NoTest    bool   `help:"Do not try the model and the store."`
+	BaseURL   string `name:"base-url" placeholder:"URL" help:"Address of the models' provider."`
+	APIKeyEnv string `name:"api-key-env" placeholder:"NAME" help:"Environment variable that holds the provider's key."`
+	Model     string `placeholder:"ID" help:"The provider's id of the model."`
+	StoreURL  string `name:"store" placeholder:"URL" help:"Where everything is kept: sqlite:PATH, redis://HOST or another form that config explain lists."`
+}
+
+// openAIURL is the provider that init proposes.
+const openAIURL = "https://api.openai.com/v1"
+
+// Run asks for provider and store, tries each while asking, and writes a configuration that config check passes.
+func (c initCmd) Run(e *env) error {
+	path := cmp.Or(c.Output, e.grammar.Config, "herald.toml")
+	at := path
+	if !filepath.IsAbs(at) {
+		at = filepath.Join(e.Dir, at)
+	}
+	if _, err := os.Lstat(at); err == nil && !c.Force {
+		return usagef("%s exists; use --force to replace it, or --output for another file", path)
+	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s cannot be looked at: %w", path, err)
+	}
+	w := &wizard{initCmd: c, env: e, path: path, in: bufio.NewReader(e.In)}
+	if err := w.provider(); err != nil {
+		return err
+	}
+	if err := w.store(); err != nil {
+		return err
+	}
+	if _, err := w.try(); err != nil {
+		return err
+	}
+	if err := writeNew(at, config.Render(w.answers), c.Force); err != nil {
+		return fmt.Errorf("%s cannot be written: %w", path, err)
+	}
+	fmt.Fprintf(e.Err, "Wrote %s. Next: herald --config %s doctor --ask, then herald --config %s chat\n", path, path, path)
+	return nil
+}
+
+// writeNew writes a file that only this account can read, and never half of it over another.
+func writeNew(path string, text []byte, replace bool) error {
+	f, err := os.CreateTemp(filepath.Dir(path), ".herald-*.toml")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	_, err = f.Write(text)
+	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	if replace {
+		return os.Rename(f.Name(), path)
+	}
+	return os.Link(f.Name(), path) // fails when the path was taken meanwhile
+}
+
+// wizard is one run of init. What it says goes to stderr: stdout stays free for scripts.
+type wizard struct {
+	initCmd
+	env     *env
+	path    string
+	in      *bufio.Reader
+	answers config.Answers
+}
+
+// ask returns the flag's value, what the person types, or def for an empty line.
+func (w *wizard) ask(question, flag, def string) (string, error) {
+	if flag != "" {
+		return flag, nil
+	}
+	if w.Yes {
+		return def, nil
+	}
+	shown := ""
+	if def != "" {
+		shown = " [" + def + "]"
+	}
+	fmt.Fprintf(w.env.Err, "%s%s: ", question, shown)
+	line, err := w.in.ReadString('\n')
+	line = strings.TrimSpace(line)
+	if err != nil && line == "" {
+		if errors.Is(err, io.EOF) {
+			return "", usagef("the input ended before everything was asked; use --yes to take the defaults")
+		}
+		return "", err
+	}
+	return cmp.Or(line, def), nil
+}
+
+// again asks whether to answer once more after a test that failed. Without a person there is nobody to ask.
+func (w *wizard) again(trouble error) (bool, error) {
+	if w.Yes {
+		return false, trouble
+	}
+	fmt.Fprintf(w.env.Err, "This does not work yet: %v\n", trouble)
+	a, err := w.ask("Answer again (a), keep it all the same (k) or end (e)?", "", "a")
+	if err != nil {
+		return false, err
+	}
+	switch strings.ToLower(a[:1]) {
+	case "k":
+		return false, nil
+	case "e":
+		return false, trouble
+	default:
+		return true, nil
+	}
+}
+
+// provider asks for the models' endpoint and tries it with one small call.
+func (w *wizard) provider() error {
+	for first := true; ; first = false {
+		c := w.initCmd
+		if !first {
+			c.BaseURL, c.APIKeyEnv, c.Model = "", "", ""
+		}
+		url, err := w.ask("Address of the models' provider (anything that speaks OpenAI's protocol)", c.BaseURL, openAIURL)
+		if err != nil {
+			return err
+		}
+		key, id, name := "", "", "main"
+		if url == openAIURL {
+			key, id, name = "OPENAI_API_KEY", "gpt-4.1-mini", "openai"
+		}
+		if key, err = w.ask("Environment variable that holds its key (- for none)", c.APIKeyEnv, key); err != nil {
+			return err
+		}
+		if id, err = w.ask("The provider's id of the model", c.Model, id); err != nil {
+			return err
+		}
+		if key == "-" {
+			key = ""
+		}
+		w.answers.ProviderName, w.answers.ProviderType, w.answers.BaseURL, w.answers.APIKeyEnv, w.answers.Model = name, "openai", url, key, id
+		if id == "" {
+			err = usagef("no model was named; use --model")
+		} else {
+			err = w.tryModel()
+		}
+		if err == nil {
+			return nil
+		}
+		retry, err := w.again(err)
+		if err != nil {
+			return err
+		}
+		if !retry {
+			return nil
+		}
+	}
+}
+
+// store asks where everything is kept and opens it.
+func (w *wizard) store() error {
+	for first := true; ; first = false {
+		flag := w.StoreURL
+		if !first {
+			flag = ""
+		}
+		def := ""
+		if cfg, err := config.Load(config.Options{Env: w.env.Env, Dir: w.env.Dir, File: w.path, ReadFile: func(string) ([]byte, error) { return nil, nil }}); err == nil {
+			def = cfg.Store.URL
+		}
+		url, err := w.ask("Where to keep everything: sqlite:PATH for one machine, redis://HOST for several", flag, def)
+		if err != nil {
+			return err
+		}
+		w.answers.StoreURL = url
+		if url == def {
+			w.answers.StoreURL = "" // the default moves with data_dir
+		}
+		err = w.tryStore()
+		if err == nil {
+			return nil
+		}
+		retry, err := w.again(err)
+		if err != nil {
+			return err
+		}
+		if !retry {
+			return nil
+		}
+	}
+}
+
+// try is the configuration that the answers make, read as it will be read.
+func (w *wizard) try() (*config.Config, error) {
+	text := config.Render(w.answers)
+	return config.Load(config.Options{
+		File: w.path, Env: w.env.Env, Dir: w.env.Dir,
+		ReadFile: func(path string) ([]byte, error) {
+			if filepath.Base(path) == filepath.Base(w.path) {
+				return bytes.Clone(text), nil
+			}
+			return os.ReadFile(path)
+		},
+	})
+}
+
+func (w *wizard) tryModel() error {
+	cfg, err := w.try()
+	if err != nil || w.NoTest {
+		return err
+	}
+	t := openai.NewTransport()
+	defer t.CloseIdleConnections()
+	models, err := service.Models(cfg, t)
+	if err != nil {
+		return err
+	}
+	for _, m := range models {
+		fmt.Fprintf(w.env.Err, "Asking %s … ", m.Name)
+		c := service.AskModel(w.env.ctx, m)
+		if c.Status != service.Good {
+			fmt.Fprintln(w.env.Err, "no")
+			return codeError{NoModel, errors.New(c.Text + "; " + c.Remedy)}
+		}
+		fmt.Fprintln(w.env.Err, "it answers")
+	}
+	return nil
+}
+
+func (w *wizard) tryStore() error {
+	cfg, err := w.try()
+	if err != nil || w.NoTest {
+		return err
+	}
+	if cfg.Store.Target.Driver == "memory" {
+		return nil
+	}
+	made, h, err := createStore(w.env, cfg)
+	if errors.Is(err, store.ErrInUse) {
+		fmt.Fprintln(w.env.Err, "The store is there, and a running service uses it")
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	word := "opened"
+	if made {
+		word = "made"
+	}
+	fmt.Fprintf(w.env.Err, "The store was %s: %s, id %s\n", word, h.Driver, h.ID)
+	for _, warning := range h.Warnings {
+		fmt.Fprintf(w.env.Err, "Warning: %s\n", warning)
+	}
+	return nil
+}

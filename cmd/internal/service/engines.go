@@ -1,0 +1,177 @@
+package service
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"herald/agents"
+	"herald/core/chat"
+	"herald/core/conversation"
+	"herald/core/memory"
+	"herald/core/outbox"
+	"herald/core/people"
+	"herald/core/store"
+	"herald/core/tool"
+	"herald/core/tool/builtin"
+	"herald/core/turn"
+	"herald/core/worker"
+)
+
+// liveAfter is how long an answer may take before it is shown while it grows: what is complete sooner needs no live message.
+const liveAfter = 500 * time.Millisecond
+
+// lastSends is how long deliveries may go on after the last turn has ended: most of them are one call to a platform.
+const lastSends = 5 * time.Second
+
+// engines are the parts that work on what is due.
+type engines struct {
+	turns  *worker.Worker
+	outbox *outbox.Worker
+	// beside counts what the engine has started beside its handlers.
+	beside sync.WaitGroup
+}
+
+// all are the workers.
+func (e *engines) all() []*worker.Worker { return []*worker.Worker{e.turns, e.outbox.Worker} }
+
+func (s *Service) openEngines(context.Context) error {
+	lease := s.cfg.Turn.Lease
+	if s.opts.Lease > 0 {
+		lease = s.opts.Lease
+	}
+	e := &engines{}
+	s.engines = e
+	if err := s.openOutbox(e, lease); err != nil {
+		return err
+	}
+	tools, gate, err := s.tools()
+	if err != nil {
+		return err
+	}
+	engine := turn.New(turn.Options{
+		Store: s.store, Agents: agentSource{s.agents}, Models: modelSource{s.router}, Tools: tools, Gate: gate,
+		Outbox: &outgoing{
+			worker: e.outbox, pacer: s.pacer(), adapter: s.adapter, holder: s.holder, lease: lease,
+			fail: func(err error) {
+				s.log.Warn("outbox: a delivery taken over from a turn was not finished; it is taken up again", "error", err)
+			},
+		},
+		Adapter: func(w chat.Workspace) chat.Adapter {
+			if a, ok := s.adapter(w); ok {
+				return a
+			}
+			return nil
+		},
+		Admin: s.isAdmin, DefaultAgent: agents.Main, NewID: s.opts.NewID, Clock: time.Now, Zone: s.cfg.Location(), MaxRounds: s.cfg.Turn.MaxRounds,
+		LiveAfter: liveAfter, Spawn: func(f func()) { e.beside.Go(f) },
+		Observer: turn.Observer{TurnEnded: s.metrics.turn, ToolEnded: s.metrics.tool}, Log: s.log,
+	})
+	e.turns, err = worker.New(worker.Options{
+		Store: s.store, Agenda: store.Turns, Holder: s.holder, Handle: engine.Handle, NewID: s.opts.NewID, Random: s.opts.Random,
+		Lease: lease, Concurrency: s.cfg.Workers.Turns, Grace: grace(s.cfg.ShutdownGrace), Log: s.log,
+	})
+	if err != nil {
+		return err
+	}
+	s.metrics.watchWorker(store.Turns, e.turns.Stats)
+	s.metrics.watchWorker(store.Outbox, e.outbox.Stats)
+	return nil
+}
+
+// grace is a worker's way to say how long handlers may go on: there 0 would mean its default.
+func grace(d time.Duration) time.Duration {
+	if d == 0 {
+		return -1
+	}
+	return d
+}
+
+func (s *Service) openOutbox(e *engines, lease time.Duration) error {
+	var err error
+	e.outbox, err = outbox.NewWorker(outbox.Options{
+		Store: s.store, Pacer: s.pacer(), Rules: rules(s.cfg.Outbox), NewID: s.opts.NewID, Random: s.opts.Random, Log: s.log, Report: s.metrics.delivery,
+		Adapter: func(c chat.Conversation) (chat.Adapter, bool) { return s.adapter(c.Workspace) },
+	}, worker.Options{Holder: s.holder, Lease: lease, Grace: grace(min(s.cfg.ShutdownGrace, lastSends))})
+	return err
+}
+
+// pacer is one for all: it remembers what the platforms demanded.
+func (s *Service) pacer() *outbox.Pacer {
+	if s.paces == nil {
+		p := paces(s.cfg.Outbox)
+		s.paces = outbox.NewPacer(s.store, func(chat.Conversation) outbox.Paces { return p })
+	}
+	return s.paces
+}
+
+// tools are the built-in tools, and the gate before them: what has no effect outside of the session is let through.
+func (s *Service) tools() (*tool.Registry, tool.Gate, error) {
+	note := func(ctx context.Context, person string, p store.Partition) error {
+		_, err := s.store.Commit(ctx, store.Commit{
+			ID: "service.footprint/" + s.opts.NewID(), Partition: people.PersonPartition(person), Ops: []store.Op{store.ScoreNow{Index: people.Footprint, Member: string(p)}},
+		})
+		return err
+	}
+	all := append([]tool.Tool{builtin.CurrentTime(s.cfg.Location(), time.Now)}, builtin.Notes(memory.New(s.store, note))...)
+	reg, err := tool.NewRegistry(append(all, s.opts.Tools...)...)
+	if err != nil {
+		return nil, nil, err
+	}
+	var gate tool.AllowList
+	for _, t := range all {
+		gate = append(gate, t.Spec.Name)
+	}
+	return reg, append(gate, s.opts.Allow...), nil
+}
+
+// isAdmin reports whether one of a person's identities is an admin's now.
+func (s *Service) isAdmin(ctx context.Context, person string) (bool, error) {
+	answers, err := s.store.Read(
+		ctx,
+		store.Get{Partition: people.System, Key: people.AdminsKey},
+		store.Get{Partition: people.PersonPartition(person), Key: people.PersonKey},
+	)
+	if err != nil {
+		return false, err
+	}
+	var admins people.Admins
+	var rec people.Record
+	for i, into := range []any{&admins, &rec} {
+		doc, ok := answers[i].Doc()
+		if !ok {
+			return false, nil
+		}
+		if err := json.Unmarshal(doc.Value, into); err != nil {
+			return false, fmt.Errorf("document %s/%s: %w", doc.Key.Collection, doc.Key.Name, err)
+		}
+	}
+	return slices.ContainsFunc(rec.Identities, func(id chat.IdentityID) bool { return admins.RoleOf(id).Covers(people.Admin) }), nil
+}
+
+// recordOf finds the record of the turn that answered a message.
+func recordOf(ctx context.Context, st store.Store, c chat.Conversation, message string) (*conversation.TurnRecord, error) {
+	p := conversation.Partition(c)
+	answers, err := st.Read(ctx, store.List{Partition: p, Collection: conversation.Turns})
+	if err != nil {
+		return nil, err
+	}
+	// The newest first: a script asks about the answer that it has just read.
+	docs := answers[0].Docs
+	slices.SortFunc(docs, func(a, b store.Doc) int { return int(b.Born - a.Born) })
+	for _, doc := range docs {
+		var rec conversation.TurnRecord
+		if err := conversation.Decode(doc, &rec); err != nil {
+			return nil, err
+		}
+		for _, c := range rec.Covers {
+			if c.MessageID == message {
+				return &rec, nil
+			}
+		}
+	}
+	return nil, fmt.Errorf("no answer to message %q is known", message)
+}
