@@ -172,16 +172,25 @@ var contentionTests = []test{
 				}
 			}
 		})
-		for range 100 {
-			a, err := w.s.Read(w.ctx, store.Get{Partition: conv, Key: state}, store.Get{Partition: conv, Key: store.Key{Collection: "state", Name: "twin"}})
+		// The two that are compared stand far apart, so that commits have time to come between them.
+		qs := []store.Query{store.Get{Partition: conv, Key: state}}
+		for range 60 {
+			qs = append(qs, store.List{Partition: conv, Collection: "state"})
+		}
+		qs = append(qs, store.Get{Partition: conv, Key: store.Key{Collection: "state", Name: "twin"}})
+		deadline := time.Now().Add(20 * time.Second)
+		for seen := map[string]bool{}; len(seen) < 60 && time.Now().Before(deadline); {
+			a, err := w.s.Read(w.ctx, qs...)
 			if err != nil {
 				w.Error(err)
 				break
 			}
-			if x, y := a[0].Docs[0], a[1].Docs[0]; string(x.Value) != string(y.Value) {
+			x, y := a[0].Docs[0], a[len(qs)-1].Docs[0]
+			if string(x.Value) != string(y.Value) {
 				w.Errorf("half a commit was read: %s and %s", x.Value, y.Value)
 				break
 			}
+			seen[string(x.Value)] = true
 		}
 		close(stop)
 		wg.Wait()
