@@ -13,7 +13,7 @@ import (
 // flush writes what is dirty, with extra operations, in one commit. It answers errAgain after it has read the documents anew because
 // another writer changed one.
 func (p *pass) flush(ctx context.Context, extra ...store.Op) error {
-	c := store.Commit{ID: p.o.NewID(), Partition: p.part, Claim: &p.claim}
+	c := store.Commit{ID: "outbox.flush/" + p.o.NewID(), Partition: p.part, Claim: &p.claim}
 	var putters []*item // whose document each Put is, nil for one that leaves the outbox
 	for _, it := range p.items {
 		if !it.dirty {
@@ -114,6 +114,8 @@ func (p *pass) leave(ctx context.Context, at time.Time, extra ...store.Op) error
 	}
 	op := store.Release{Claim: p.claim}
 	if !at.IsZero() {
+		// The store counts whole milliseconds: rounded down, the member would be due before its instant, again and again.
+		at = at.Add(time.Millisecond - 1).Truncate(time.Millisecond)
 		// The store counts whole milliseconds: rounded down, the member would be due a fraction before its delivery is, again and again.
 		at = at.Add(time.Millisecond - 1).Truncate(time.Millisecond)
 		op.Again, op.At = true, at
@@ -123,7 +125,7 @@ func (p *pass) leave(ctx context.Context, at time.Time, extra ...store.Op) error
 	}
 	p.released = true
 	if wait := at.Sub(p.clock.now()); !at.IsZero() && wait > 0 {
-		p.o.Later(p.claim.Member, wait+time.Millisecond) // the store counts whole milliseconds
+		p.o.Later(p.claim.Member, wait+time.Millisecond) // not before the store's clock has come there
 	}
 	return nil
 }
