@@ -1,6 +1,7 @@
 package modeltest
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -102,6 +103,33 @@ func parseWire(body []byte) (*wireQuery, error) {
 	return q, nil
 }
 
+// glance finds the last user message in a body without parsing the rest, as Herald's driver writes it; nil when it cannot.
+func glance(body []byte) *wireQuery {
+	mark := []byte(`{"role":"user","content":"`)
+	at := bytes.LastIndex(body, mark)
+	if at < 0 || !bytes.HasPrefix(body, []byte(`{"model":"`)) {
+		return nil
+	}
+	text := body[at+len(mark)-1:]
+	end := 1
+	for end < len(text) && text[end] != '"' {
+		if text[end] == '\\' {
+			end++
+		}
+		end++
+	}
+	m := model.Message{Role: model.User}
+	if end >= len(text) || json.Unmarshal(text[:end+1], &m.Text) != nil {
+		return nil
+	}
+	head := body[:min(len(body), 1024)]
+	return &wireQuery{
+		stream:  bytes.Contains(head, []byte(`"stream":true`)),
+		usage:   bytes.Contains(head, []byte(`"include_usage":true`)),
+		request: model.Request{Messages: []model.Message{m}},
+	}
+}
+
 func (q *wireQuery) settings(b *wireBody) {
 	q.request.Temperature = b.Temperature
 	if b.Model == "" {
@@ -153,7 +181,9 @@ func (q *wireQuery) fault(format string, args ...any) {
 
 // validate reports why a strict provider refuses the request, or nil.
 func (q *wireQuery) validate() error {
-	return errors.Join(append(q.faults, Validate(&q.request))...)
+	r := q.request
+	r.NewCallID = func() string { return "" } // ids are the server's affair
+	return errors.Join(append(q.faults, Validate(&r))...)
 }
 
 // content reads a message's content: a string, null, or a list of parts.
@@ -182,12 +212,12 @@ func content(raw json.RawMessage) (string, []model.Image, error) {
 		case "text":
 			b.WriteString(p.Text)
 		case "image_url":
-			mime, data, ok := strings.Cut(strings.TrimPrefix(p.ImageURL.URL, "data:"), ";base64,")
-			bytes, err := base64.StdEncoding.DecodeString(data)
+			mime, encoded, ok := strings.Cut(strings.TrimPrefix(p.ImageURL.URL, "data:"), ";base64,")
+			data, err := base64.StdEncoding.DecodeString(encoded)
 			if !ok || err != nil {
 				return "", nil, errors.New("an image is no data URL")
 			}
-			images = append(images, model.Image{MIME: mime, Data: bytes})
+			images = append(images, model.Image{MIME: mime, Data: data})
 		default:
 			return "", nil, fmt.Errorf("unknown part type %q", p.Type)
 		}

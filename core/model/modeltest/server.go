@@ -26,6 +26,9 @@ type Server struct {
 	Rules []Rule
 	// Lenient answers also what a strict provider would refuse; it is counted all the same.
 	Lenient bool
+	// Unchecked answers without a look at the history: rules see the last user message alone, and nothing counts as a violation.
+	// It is for benches, where the endpoint shares the machine with what is measured.
+	Unchecked bool
 	// Record keeps what was asked; see [Server.Records]. Without it only counters are kept, and a request costs little.
 	Record bool
 	// Conversation tells conversations apart for [Record.Shared]; by the first user message when nil.
@@ -109,16 +112,12 @@ func (s *Server) Handler() http.Handler {
 
 func (s *Server) complete(w http.ResponseWriter, r *http.Request) {
 	s.calls.Add(1)
-	body, err := io.ReadAll(io.LimitReader(r.Body, maxRequest))
+	body, err := read(r)
 	if err != nil {
 		refuse(w, http.StatusBadRequest, "invalid_request_error", "", "reading the body: "+err.Error())
 		return
 	}
-	q, err := parseWire(body)
-	if err == nil {
-		q.request.NewCallID = func() string { return fmt.Sprintf("call_%d", s.ids.Add(1)) }
-		err = q.validate()
-	}
+	q, err := s.parse(body)
 	s.record(q, body, r.Header, err)
 	if err != nil {
 		s.violations.Add(1)
@@ -132,6 +131,34 @@ func (s *Server) complete(w http.ResponseWriter, r *http.Request) {
 	s.mu.Unlock()
 	p := &player{w: w, r: r, q: q, reply: decide(rules, &q.request), key: strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")}
 	p.play()
+}
+
+func read(r *http.Request) ([]byte, error) {
+	if r.ContentLength < 0 || r.ContentLength > maxRequest {
+		return io.ReadAll(io.LimitReader(r.Body, maxRequest))
+	}
+	body := make([]byte, r.ContentLength)
+	_, err := io.ReadFull(r.Body, body)
+	return body, err
+}
+
+// parse reads a body and says why a strict provider refuses it.
+func (s *Server) parse(body []byte) (*wireQuery, error) {
+	var q *wireQuery
+	if s.Unchecked {
+		q = glance(body)
+	}
+	var err error
+	if q == nil {
+		if q, err = parseWire(body); err != nil {
+			return nil, err
+		}
+		if !s.Unchecked {
+			err = q.validate()
+		}
+	}
+	q.request.NewCallID = func() string { return fmt.Sprintf("call_%d", s.ids.Add(1)) }
+	return q, err
 }
 
 func (s *Server) record(q *wireQuery, body []byte, h http.Header, violation error) {
