@@ -45,8 +45,15 @@ type Result struct {
 	Text string
 	// Wait, when set, parks the call until a person answers or a time comes; its outcome becomes the result. ID, Call and Person are filled in.
 	Wait *session.Wait
+	// Push, when set, begins a child frame; what its agent answers becomes the result. Only a tool that declares Delegates may push.
+	Push *Push
 	// Owe is what the call hands over to other partitions, committed with its result.
 	Owe []Debt
+}
+
+// Push is a delegation: the agent that takes over and what it is asked.
+type Push struct {
+	Agent, Prompt string
 }
 
 // Debt is a handover: Kind chooses the taker, To is the partition.

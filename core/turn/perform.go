@@ -181,6 +181,10 @@ func (r *run) beginCall(ctx context.Context, d session.Decision) (func(context.C
 		// The log has its start already; a commit says that it begins once more, and that this process holds the claim still.
 		c.Approved = cs.Approved
 	}
+	if t.Traits.Delegates {
+		// Choosing an agent has no effect; the frame's push is the start of the call.
+		return func(ctx context.Context) outcome { return runCall(ctx, t, c) }, nil
+	}
 	start := session.Event{Kind: session.CallStarted, ID: "start/" + d.Call, Frame: d.Frame, Call: &session.CallRef{IDs: []string{d.Call}, Again: again}}
 	if _, err := r.step(ctx, "turn.start", guardHead, []session.Event{start}); err != nil {
 		if again {
@@ -279,6 +283,9 @@ func (r *run) endCall(ctx context.Context, o outcome) error {
 		owed := &conversation.Owed{ID: fmt.Sprintf("%s.%d", o.d.Call, i), Kind: debt.Kind, To: store.Partition(debt.To), Data: debt.Data, At: r.now()}
 		ops = append(ops, conversation.Owe(r.p, owed)...)
 	}
+	if p := o.result.Push; p != nil && o.status == session.Done {
+		return r.push(ctx, o.d, *p)
+	}
 	if w := o.result.Wait; w != nil && o.status == session.Done {
 		w.Call = o.d.Call
 		w.ID = conversation.ID("w", string(r.p), o.d.Call)
@@ -301,6 +308,24 @@ func (r *run) endCall(ctx context.Context, o outcome) error {
 		return ErrStopped
 	}
 	return nil
+}
+
+// push begins the frame of a child, unless it would stand too deep.
+func (r *run) push(ctx context.Context, d session.Decision, p tool.Push) error {
+	_, cs := r.state.Call(d.Call)
+	switch depth := r.state.Frame(d.Frame).Depth + 1; {
+	case !cs.Delegates:
+		return fmt.Errorf("conversation %s: the tool %s pushes a frame and does not declare that it delegates", r.conv.Key(), cs.Name)
+	case depth > session.MaxDepth:
+		r.stage(session.Finish(d.Frame, d.Call, session.Errored, fmt.Sprintf("Error: agents may delegate %d deep and no deeper. Do this part yourself.", session.MaxDepth)))
+		r.unsaid = true
+		return nil
+	}
+	frame := conversation.ID("f", r.state.Session, d.Call)
+	_, err := r.step(ctx, "turn.push", guardHead, []session.Event{{
+		Kind: session.FramePushed, ID: "push/" + d.Call, Frame: frame, Push: &session.Push{Frame: frame, Agent: p.Agent, Call: d.Call, Prompt: p.Prompt},
+	}})
+	return err
 }
 
 // waitEnds is how long a person is waited for unless the rule or the tool says otherwise.

@@ -55,6 +55,9 @@ func newRig(t *testing.T, rules ...modeltest.Rule) *rig {
 			<-ctx.Done()
 			return tool.Result{}, ctx.Err()
 		}},
+		tool.Tool{Spec: spec("delegate"), Traits: session.Traits{Delegates: true}, Run: func(_ context.Context, c tool.Call) (tool.Result, error) {
+			return tool.Result{Push: &tool.Push{Agent: "main", Prompt: string(c.Arguments)}}, nil
+		}},
 		tool.Tool{Spec: spec("ask"), Run: func(context.Context, tool.Call) (tool.Result, error) {
 			return tool.Result{Wait: &session.Wait{Kind: session.Question, Title: "Tea or coffee?", Choices: []string{"tea", "coffee"}}}, nil
 		}},
