@@ -157,7 +157,7 @@ func (a *Adapter) serveStream(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// serveHistory gives the last records that were taken, with the final text of each post.
+// serveHistory gives the last records that were taken, with the newest text of each post.
 func (a *Adapter) serveHistory(w http.ResponseWriter, r *http.Request) {
 	p, ok := a.open(w, r, nil)
 	if !ok {
@@ -200,6 +200,9 @@ func (a *Adapter) history(p *place, limit int) ([]proto.Record, error) {
 	defer p.mu.Unlock()
 	kept := all[:0]
 	for _, rec := range all {
+		if now := p.live[rec.ID]; now != nil && rec.Live {
+			rec.Text, rec.Card = now.Text, now.Card
+		}
 		if rec.Kind == proto.Post || p.script.taken[rec.ID] {
 			kept = append(kept, rec)
 		}

@@ -70,6 +70,9 @@ func cut(text string, limit int) []string {
 			line = line[head:]
 			size++ // not empty
 			emit()
+			if fence != "" { // behind the fence's line, and not in it
+				line = "\n" + line
+			}
 		}
 		fence = after
 	}
