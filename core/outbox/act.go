@@ -184,6 +184,11 @@ func (p *pass) turn(ctx context.Context, it *item, i int, m Method) (wait time.D
 		}
 		wait, ok, err := p.o.Pacer.Reserve(ctx, p.conv, m, patience(kind, age))
 		if err != nil {
+			if p.receipts { // what stands is noted first
+				if ferr := p.flush(ctx); ferr != nil {
+					return 0, false, ferr
+				}
+			}
 			return 0, false, err
 		}
 		if !ok {

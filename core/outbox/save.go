@@ -40,9 +40,13 @@ func (p *pass) flush(ctx context.Context, extra ...store.Op) error {
 	if len(c.Ops) == 0 {
 		return nil
 	}
-	res, err := p.write(ctx, c)
+	var res store.Result
+	err := p.persist(ctx, func() (err error) {
+		res, err = p.o.Store.Commit(ctx, c)
+		return err
+	})
 	if errors.Is(err, store.ErrConflict) {
-		if err := p.load(ctx); err != nil {
+		if err := p.persist(ctx, func() error { return p.load(ctx) }); err != nil {
 			return err
 		}
 		return errAgain
@@ -79,26 +83,26 @@ func (p *pass) flushed() {
 	p.items = kept
 }
 
-// The bounds of the pause between two tries of a commit.
+// The bounds of the pause between two tries of a call.
 const (
 	minRetry = 50 * time.Millisecond
 	maxRetry = time.Second
 )
 
-// write commits, and repeats the same commit over an outage: a few times, or as long as the claim holds when it says what stands on the
-// platform. A stop ends that after the present try.
-func (p *pass) write(ctx context.Context, c store.Commit) (store.Result, error) {
+// persist makes a call of the store, and repeats it over an outage: a few times, or as long as the claim holds when there are receipts to be
+// saved. A commit is repeated with the same id. A stop ends that after the present try.
+func (p *pass) persist(ctx context.Context, call func() error) error {
 	pause := minRetry
 	for try := 1; ; try++ {
-		res, err := p.o.Store.Commit(ctx, c)
+		err := call()
 		if err == nil || !store.Outage(err) || ctx.Err() != nil || !p.receipts && try >= 3 {
-			return res, err
+			return err
 		}
 		if errors.Is(err, store.ErrClosed) || errors.Is(err, store.ErrChanged) {
-			return res, err // waiting does not help
+			return err // waiting does not help
 		}
 		if !p.sleep(ctx, pause-pause/4+time.Duration(p.o.Random()*float64(pause/2))) {
-			return res, err
+			return err
 		}
 		pause = min(2*pause, maxRetry)
 	}
@@ -114,8 +118,6 @@ func (p *pass) leave(ctx context.Context, at time.Time, extra ...store.Op) error
 	}
 	op := store.Release{Claim: p.claim}
 	if !at.IsZero() {
-		// The store counts whole milliseconds: rounded down, the member would be due before its instant, again and again.
-		at = at.Add(time.Millisecond - 1).Truncate(time.Millisecond)
 		// The store counts whole milliseconds: rounded down, the member would be due a fraction before its delivery is, again and again.
 		at = at.Add(time.Millisecond - 1).Truncate(time.Millisecond)
 		op.Again, op.At = true, at

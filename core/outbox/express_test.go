@@ -1,0 +1,153 @@
+package outbox_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"herald/core/chat"
+	"herald/core/conversation"
+	"herald/core/outbox"
+	"herald/core/store"
+	"herald/core/store/memory"
+)
+
+// express commits d as an engine's last commit does, and hands it to w. It reports whether the claim was taken.
+func (r *rig) express(w *outbox.Worker, c chat.Conversation, holder string, d *conversation.Delivery) (bool, error) {
+	r.t.Helper()
+	outbox.Pieces(d, r.Cut(c, d.Text))
+	armed := outbox.Arm(d, time.Now())
+	p := conversation.Partition(c)
+	done := w.Express(p)
+	guard, ops := outbox.Express(p, d, false, holder, lease)
+	res, err := r.st.Commit(context.Background(), store.Commit{ID: newID(), Partition: p, Guards: []store.Guard{guard}, Ops: ops})
+	if err != nil {
+		_ = done(context.Background(), nil, outbox.Taken{})
+		return false, err
+	}
+	return res.Taken[0] != nil, done(context.Background(), res.Taken[0], outbox.Taken{Delivery: d, Version: res.Versions[0], Now: res.Now, Armed: armed})
+}
+
+// TestExpressCostsOneRoundTrip: after the engine's commit a plain answer is one send and one commit.
+func TestExpressCostsOneRoundTrip(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		name, text string
+		trips      int64
+	}{
+		{"one piece", "one", 1},
+		{"three pieces", "one|two|three", 3},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t, withNonce)
+				counted := r.st.Attach(memory.Options{})
+				r.via = counted
+				w, stop := r.start()
+				defer stop()
+				synctest.Wait()
+				before := counted.Stats()
+				requests := w.Stats().Requests
+				if took, err := r.express(w, conv(1), "me", answer("a", tc.text)); err != nil || !took {
+					t.Fatal(took, err)
+				}
+				synctest.Wait()
+				after := counted.Stats()
+				if n := after.RoundTrips - before.RoundTrips; n != tc.trips {
+					t.Errorf("%d round trips, want %d", n, tc.trips)
+				}
+				if n := after.Writes - before.Writes; n != tc.trips {
+					t.Errorf("%d durable writes, want %d", n, tc.trips)
+				}
+				if n := w.Stats().Requests - requests; n != 0 {
+					t.Errorf("%d claims were asked for, want none", n)
+				}
+				r.settled(conv(1), "a")
+				if diff := cmp.Diff(r.Cut(conv(1), tc.text), r.shown(conv(1))); diff != "" {
+					t.Error(diff)
+				}
+			})
+		})
+	}
+}
+
+// TestRunCost: without the express way a claim, a read, the attempt and the receipt.
+func TestRunCost(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, withNonce)
+		counted := r.st.Attach(memory.Options{})
+		r.via = counted
+		_, stop := r.start()
+		defer stop()
+		synctest.Wait()
+		before := counted.Stats()
+		r.say(conv(1), answer("a", "one"))
+		synctest.Wait()
+		if n := counted.Stats().RoundTrips - before.RoundTrips; n != 4 {
+			t.Errorf("%d round trips, want 4", n)
+		}
+		r.settled(conv(1), "a")
+	})
+}
+
+func TestExpressBehindAnother(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, withNonce)
+		r.faults = first(1, "send", away)
+		w, stop := r.start()
+		defer stop()
+		r.say(conv(1), answer("a", "one"))
+		synctest.Wait()
+		if _, err := r.express(w, conv(1), "me", answer("b", "two")); err == nil {
+			t.Fatal("an answer overtook one that waits")
+		}
+		r.say(conv(1), answer("b", "two"))
+		time.Sleep(10 * time.Second)
+		if diff := cmp.Diff([]string{"one", "two"}, r.shown(conv(1))); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+// TestExpressAfterTheStop: what was just taken is delivered all the same.
+func TestExpressAfterTheStop(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, withNonce)
+		w, stop := r.start()
+		stop()
+		if took, err := r.express(w, conv(1), "me", answer("a", "one")); err != nil || !took {
+			t.Fatal(took, err)
+		}
+		r.settled(conv(1), "a")
+	})
+}
+
+func TestArm(t *testing.T) {
+	t.Parallel()
+	now := time.Unix(1000, 0)
+	for _, tc := range []struct {
+		name string
+		d    conversation.Delivery
+		want bool
+	}{
+		{"cut", conversation.Delivery{Pieces: []conversation.Piece{{Text: "x"}}}, true},
+		{"not cut", conversation.Delivery{}, false},
+		{"live", conversation.Delivery{Live: true, Pieces: []conversation.Piece{{Text: "x"}}}, false},
+		{"tried", conversation.Delivery{Pieces: []conversation.Piece{{Text: "x", Attempts: 1}}}, false},
+		{"standing", conversation.Delivery{Pieces: []conversation.Piece{{Text: "x", Receipt: &chat.Receipt{MessageID: "m"}}}}, false},
+	} {
+		if got := outbox.Arm(&tc.d, now); got != tc.want {
+			t.Errorf("%s: armed %t, want %t", tc.name, got, tc.want)
+		}
+		if tc.want && (tc.d.Pieces[0].Attempts != 1 || !tc.d.Pieces[0].TriedAt.Equal(now)) {
+			t.Errorf("%s: %+v", tc.name, tc.d.Pieces[0])
+		}
+	}
+}
