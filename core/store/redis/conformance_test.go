@@ -20,16 +20,13 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // harness gives every case a store of its own on one server: a database, or a prefix on a cluster.
-func harness(client goredis.UniversalClient, url func(n int64) string, prefix func(n int64) string, own bool) storetest.Harness {
+func harness(client goredis.UniversalClient, url func(n int64) string, prefix func(n int64) string) storetest.Harness {
 	var count atomic.Int64
 	return storetest.Harness{
-		Caps: storetest.Capabilities{OwnTime: own, Durable: true, Driver: "redis"},
+		Caps: storetest.Capabilities{Durable: true, Driver: "redis"},
 		Open: func(t *testing.T, clock *storetest.Clock) storetest.Instance {
 			n := count.Add(1)
-			opt := redis.Options{URL: url(n), Create: true}
-			if !own {
-				opt.Clock = clock.Now
-			}
+			opt := redis.Options{URL: url(n), Create: true, Clock: clock.Now}
 			s := open(t, opt)
 			opt.Create = false
 			return storetest.Instance{
@@ -118,22 +115,16 @@ func onDatabase(t *testing.T, client goredis.UniversalClient, db int64, f func(c
 }
 
 // standalone is a harness on one server with a database for each case.
-func standalone(t *testing.T, own bool) storetest.Harness {
+func standalone(t *testing.T) storetest.Harness {
 	srv := redistest.Run(t, redistest.Options{Args: []string{"--databases", "4096"}})
 	client := srv.Client()
 	t.Cleanup(func() { _ = client.Close() })
-	return harness(client, func(n int64) string { return fmt.Sprintf("%s/%d", srv.URL(), n) }, func(int64) string { return "herald" }, own)
+	return harness(client, func(n int64) string { return fmt.Sprintf("%s/%d", srv.URL(), n) }, func(int64) string { return "herald" })
 }
 
 func TestConformance(t *testing.T) {
 	t.Parallel()
-	storetest.Run(t, standalone(t, false))
-}
-
-// TestConformanceOwnTime lets Redis go by its own time, as in service.
-func TestConformanceOwnTime(t *testing.T) {
-	t.Parallel()
-	storetest.Run(t, standalone(t, true))
+	storetest.Run(t, standalone(t))
 }
 
 func TestConformanceCluster(t *testing.T) {
@@ -142,10 +133,10 @@ func TestConformanceCluster(t *testing.T) {
 	client := c.Client()
 	t.Cleanup(func() { _ = client.Close() })
 	prefix := func(n int64) string { return fmt.Sprintf("case-%d", n) }
-	storetest.Run(t, harness(client, func(n int64) string { return c.URL() + "?prefix=" + prefix(n) }, prefix, false))
+	storetest.Run(t, harness(client, func(n int64) string { return c.URL() + "?prefix=" + prefix(n) }, prefix))
 }
 
 func TestModel(t *testing.T) {
 	t.Parallel()
-	storetest.RunModel(t, standalone(t, false), storetest.ModelOptions{Seeds: 40})
+	storetest.RunModel(t, standalone(t), storetest.ModelOptions{Seeds: 40})
 }

@@ -48,6 +48,9 @@ func (s *Store) enter(ctx context.Context, steps map[int]migration) error {
 	if s.id, err = s.check(marks); err != nil {
 		return err
 	}
+	if err := s.teach(ctx); err != nil {
+		return err
+	}
 	if err := s.migrate(ctx, marks, steps); err != nil {
 		return err
 	}
@@ -59,6 +62,26 @@ func (s *Store) enter(ctx context.Context, steps map[int]migration) error {
 		s.opt.Logger.Warn(w, "store", s.target.String())
 	}
 	return nil
+}
+
+// teach sends the scripts to the nodes that there are now, so that the first calls need not. A node that does not know them later, after a
+// restart or a failover, gets the text with the call.
+func (s *Store) teach(ctx context.Context) error {
+	var calls []*call
+	taught := map[*node]bool{}
+	for _, b := range s.all {
+		n, err := s.nodeOf(ctx, b)
+		if err != nil {
+			return fmt.Errorf("redis: open the store at %s: %w", s.target, trouble(err))
+		}
+		if !taught[n] {
+			taught[n] = true
+			for _, sc := range s.scripts.all() {
+				calls = append(calls, &call{bucket: b, command: []any{"script", "load", sc.text}})
+			}
+		}
+	}
+	return s.exec(ctx, "load the scripts", calls...)
 }
 
 // tlsConfig is the configuration for rediss.

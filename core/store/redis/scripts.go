@@ -48,6 +48,10 @@ type scripts struct {
 	commit, read, claim, extend, reserve, hold, partitions, letters *script
 }
 
+func (s *scripts) all() []*script {
+	return []*script{s.commit, s.read, s.claim, s.extend, s.reserve, s.hold, s.partitions, s.letters}
+}
+
 func newScripts() *scripts {
 	return &scripts{
 		commit:     newScript("commit", true, agendaLua+commitLua),

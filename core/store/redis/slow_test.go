@@ -99,10 +99,6 @@ func TestLostReplyOfAClaim(t *testing.T) {
 	for _, name := range []string{"a", "b", "c"} {
 		commit(t, s, store.Commit{ID: name, Partition: conv, Ops: []store.Op{store.Wake{Agenda: store.Turns, Member: store.MemberOf(conv, name)}}})
 	}
-	// The server gets to know the script, or it would be that answer which is lost.
-	if _, err := s.Claim(t.Context(), store.ClaimRequest{Agenda: store.Outbox, Holder: "h", Lease: time.Minute, Limit: 1, Members: []store.Member{store.Member(conv)}}); err != nil {
-		t.Fatal(err)
-	}
 	claim := func(pass, limit int, names ...string) []store.Claim {
 		req := store.ClaimRequest{Agenda: store.Turns, Holder: "h", Lease: time.Minute, Limit: limit, Buckets: []int{conv.Bucket()}}
 		for _, n := range names {
