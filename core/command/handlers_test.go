@@ -48,7 +48,7 @@ func put(k store.Key, v any) store.Op { return store.Put{Key: k, Value: conversa
 
 func failed(t *testing.T, f session.Failure) store.Op {
 	t.Helper()
-	data, err := session.Encode(session.Event{Kind: session.Failed, ID: "e", Failure: &f})
+	data, err := session.Encode(session.Event{Kind: session.Failed, ID: "e", Failure: &f}, session.EventVersion)
 	if err != nil {
 		t.Fatal(err)
 	}

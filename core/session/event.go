@@ -231,9 +231,9 @@ const (
 // ErrNewer is what Decode returns for an entry of a newer version: whoever meets one must leave the session to a newer replica.
 var ErrNewer = fmt.Errorf("a log entry is of a newer version than %d", EventVersion)
 
-// Encode is the data of e in the log.
-func Encode(e Event) ([]byte, error) {
-	e.V = EventVersion
+// Encode is the data of e in the log, in the format version: the newest that every process which shares the store reads.
+func Encode(e Event, version int) ([]byte, error) {
+	e.V = min(version, EventVersion)
 	return json.Marshal(e)
 }
 

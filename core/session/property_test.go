@@ -123,7 +123,7 @@ type driver struct {
 func (d *driver) commit(es ...session.Event) {
 	for _, e := range es {
 		e.Seq = int64(len(d.log) + 1)
-		b, err := session.Encode(e)
+		b, err := session.Encode(e, session.EventVersion)
 		if err != nil {
 			d.t.Fatal(err)
 		}

@@ -10,6 +10,7 @@ import (
 	"herald/core/conversation"
 	"herald/core/model"
 	"herald/core/prompt"
+	"herald/core/session"
 	"herald/core/store"
 	"herald/core/tool"
 )
@@ -68,6 +69,8 @@ type Options struct {
 	MaxRounds, MaxAttempts int
 	// LiveAfter is how long an answer may take before a live message shows it; negative means that there are none.
 	LiveAfter time.Duration
+	// Format is the newest version of log entries that every process which shares the store reads; nil means the newest of this one.
+	Format func() int
 	// Spawn runs a function beside the caller; nil means that everything is done in line and no stop is watched for, as a simulation wants it.
 	Spawn    func(func())
 	Observer Observer
@@ -97,6 +100,9 @@ func New(o Options) *Engine {
 	}
 	if o.MaxAttempts <= 0 {
 		o.MaxAttempts = 5
+	}
+	if o.Format == nil {
+		o.Format = func() int { return session.EventVersion }
 	}
 	return &Engine{Options: o, alone: make(chan struct{}, 1)}
 }

@@ -174,7 +174,7 @@ func (r *run) step(ctx context.Context, site string, head bool, events []session
 	}
 	for _, es := range [2][]session.Event{r.pending, events} {
 		for _, e := range es {
-			data, err := session.Encode(e)
+			data, err := session.Encode(e, r.Format())
 			if err != nil {
 				return store.Result{}, fmt.Errorf("encode %s of %s: %w", e.Kind, r.p, err)
 			}
