@@ -72,10 +72,14 @@ type Head struct {
 	By        string `json:"by"`
 }
 
-// Suspect counts how often a turn under way crashed or panicked while it ran alone.
+// Suspect counts how often a turn that was under way in a crash crashed again while it ran alone.
 type Suspect struct {
-	V     int `json:"v"`
+	V int `json:"v"`
+	// Count is how often.
 	Count int `json:"count"`
+	// Alone is the attempt of the claim under which the turn last ran alone, 0 when that run ended by itself. A later claim with a higher
+	// attempt says that it crashed; one with the same that it was given back, which speaks against nothing.
+	Alone int `json:"alone,omitempty"`
 	// Last is what was seen of the last one (a panic's text), if anything was.
 	Last string `json:"last,omitempty"`
 }

@@ -85,8 +85,9 @@ type Current struct {
 	Direct bool `json:"direct,omitempty"`
 	// Told holds "wait/person" of whom was told what the turn waits for; it ends with the turn.
 	Told []string `json:"told,omitempty"`
-	// Holder is who committed last, so that a change of hands during a turn is seen.
+	// Holder is who committed last. Handed: the turn under way changed hands, so that a late edit of the one before may land.
 	Holder string `json:"holder,omitempty"`
+	Handed bool   `json:"handed,omitempty"`
 	// BeganAt is the store's time when the turn under way was first committed.
 	BeganAt time.Time `json:"began_at,omitzero"`
 }

@@ -39,14 +39,14 @@ func (e *Engine) Handle(ctx context.Context, claim store.Claim, poke <-chan stru
 
 // handle runs the turn of a loaded conversation, alone when it was under way in a crash.
 func (r *run) handle(ctx context.Context, poke <-chan struct{}) (err error) {
-	if r.claim.Attempt > 1 || r.suspect.Count > 0 {
+	if r.claim.Attempt > 1 || r.suspected {
 		select {
 		case r.alone <- struct{}{}:
 			defer func() { <-r.alone }()
 		default:
 			return worker.GiveBack(fmt.Errorf("conversation %s: another turn that crashed runs first", r.conv.Key()), aloneAgain)
 		}
-		if stop, err := r.countAlone(ctx); stop || err != nil {
+		if err := r.countAlone(ctx); err != nil {
 			return err
 		}
 	}
@@ -197,7 +197,7 @@ func (r *run) idle(ctx context.Context) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	release := r.release(len(r.inbox) > 0, time.Time{})
-	if len(r.pending) == 0 && len(r.ops) == 0 && r.suspect.Count == 0 {
+	if len(r.pending) == 0 && len(r.ops) == 0 && !r.suspected {
 		r.commits++
 		_, err := r.commit(ctx, store.Commit{
 			ID:        fmt.Sprintf("turn.idle/%s.%d.%d", r.claim.Holder, r.claim.Token, r.commits),
@@ -229,7 +229,7 @@ func (r *run) tellWaitingIfAny() {
 
 // cleared adds the end of a suspicion to the operations of a commit with which a turn came through.
 func (r *run) cleared(ops ...store.Op) []store.Op {
-	if r.suspect.Count > 0 {
+	if r.suspected {
 		ops = append(ops, store.Delete{Key: conversation.SuspectKey})
 	}
 	return ops

@@ -53,6 +53,9 @@ func (r *run) finish(ctx context.Context, text string) (done bool, err error) {
 		if r.reopen != nil {
 			text = textStoppedNew
 		}
+		if r.live != nil && strings.TrimSpace(r.partial) != "" {
+			text = r.partial + "\n\n" + text // what was shown already stays
+		}
 	case t.Failure != nil:
 		how, text = "failed", failed(t.Failure)
 		if t.Failure.Kind == session.SetAside {
@@ -69,12 +72,12 @@ func (r *run) finish(ctx context.Context, text string) (done bool, err error) {
 	}
 	cur := r.cur
 	began := r.cur.BeganAt
-	r.cur.LastTurn, r.cur.Told = t.ID, nil
+	r.cur.LastTurn, r.cur.Told, r.cur.Handed = t.ID, nil, false
 	ops := append(r.endWaits(), store.Put{Key: rec.Key(), Value: conversation.Encode(rec)})
 	ops = r.cleared(append(ops, r.release(len(r.inbox) > 0 || len(r.controls) > 0, time.Time{}))...)
 	res, err := r.say(ctx, d, head, events, ops)
 	if err != nil {
-		r.cur.LastTurn, r.cur.Told = cur.LastTurn, cur.Told
+		r.cur.LastTurn, r.cur.Told, r.cur.Handed = cur.LastTurn, cur.Told, cur.Handed
 		return false, err
 	}
 	if r.Observer.TurnEnded != nil {
@@ -132,7 +135,7 @@ func (r *run) settleAnswer(text string) *conversation.Delivery {
 	if r.live != nil && len(r.live.Pieces) > 0 {
 		l, first := r.live.Pieces[0], &d.Pieces[0]
 		first.Attempts, first.TriedAt, first.Clean, first.Receipt = l.Attempts, l.TriedAt, l.Clean, l.Receipt
-		if r.cur.Holder != "" && r.cur.Holder != r.claim.Holder {
+		if r.cur.Handed {
 			// The holder before may be frozen in an edit: its lease's end is the last instant at which that can land.
 			d.Resend = d.MadeAt.Add(r.claim.Until.Sub(r.claim.Since))
 		}
@@ -165,35 +168,37 @@ func (r *run) record() *conversation.TurnRecord {
 	return rec
 }
 
-// countAlone counts an attempt of a turn that was under way in a crash, before anything of it runs, and sets the turn aside when
-// there were too many.
-func (r *run) countAlone(ctx context.Context) (stop bool, err error) {
+// countAlone notes that a turn which was under way in a crash now runs alone, before anything of it runs, and counts the run before
+// when it crashed too. With too many the turn is set aside.
+func (r *run) countAlone(ctx context.Context) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.state.Turn == nil && len(r.inbox) == 0 {
-		return false, nil // nothing that could be to blame
+		return nil // nothing that could be to blame
 	}
-	r.suspect.V = conversation.Version
-	r.suspect.Count++
-	if r.suspect.Count <= r.MaxAttempts {
+	if r.suspect.Alone > 0 && r.claim.Attempt > r.suspect.Alone {
+		r.suspect.Count++
+	}
+	r.suspect.V, r.suspect.Alone, r.suspected = conversation.Version, r.claim.Attempt, true
+	if r.suspect.Count < r.MaxAttempts {
 		r.commits++
 		_, err := r.commit(ctx, store.Commit{
 			ID:        fmt.Sprintf("turn.alone/%s.%d.%d", r.claim.Holder, r.claim.Token, r.commits),
 			Partition: r.p, Claim: &r.claim, Ops: []store.Op{store.Put{Key: conversation.SuspectKey, Value: conversation.Encode(r.suspect)}},
 		})
-		return false, err
+		return err
 	}
 	if r.state.Turn == nil {
 		r.takeMessages()
 	}
 	t := r.state.Turn
 	if t == nil {
-		return false, nil // what waits for a person has nothing under way
+		return nil // what waits for a person has nothing under way
 	}
 	r.stageFailure(session.SetAside, "I could not handle this message: it stopped the service "+itoa(r.MaxAttempts)+" times. It was set aside; an admin can see it.", r.suspect.Last)
 	note := conversation.Encode(conversation.Letter{Kind: "turn", Reason: "it crashed " + itoa(r.MaxAttempts) + " times while it ran alone", Ref: r.state.Turn.Failure.Ref, Person: t.Person(), Covers: t.Covers})
 	r.ops = append(r.ops, store.Bury{ID: t.ID, Note: note})
-	return false, nil
+	return nil
 }
 
 // panicked counts a panic like a crash and leaves the turn for another attempt.
@@ -201,7 +206,8 @@ func (r *run) panicked(ctx context.Context, p any, stack []byte) error {
 	r.log.Error("a turn panicked", "panic", fmt.Sprint(p), "stack", string(stack))
 	s := r.suspect
 	s.V = conversation.Version
-	s.Count = max(s.Count, 1)
+	s.Count++
+	s.Alone = 0
 	s.Last = cutText(fmt.Sprint(p), 500)
 	r.commits++
 	_, err := r.Store.Commit(context.WithoutCancel(ctx), store.Commit{

@@ -110,7 +110,7 @@ func (r *run) takeMessages() {
 		return
 	}
 	n := min(len(r.inbox), maxTaken)
-	if r.suspect.Count > 0 { // only one message is suspected at a time
+	if r.suspected { // only one message is suspected at a time
 		if r.state.Turn != nil {
 			return
 		}

@@ -49,6 +49,7 @@ func (e *Engine) load(ctx context.Context, claim store.Claim) (*run, error) {
 		r.version = d.Version
 	}
 	if d, ok := as[n+1].Doc(); ok {
+		r.suspected = true
 		if err := conversation.Decode(d, &r.suspect); err != nil {
 			return nil, err
 		}
@@ -57,6 +58,9 @@ func (e *Engine) load(ctx context.Context, claim store.Claim) (*run, error) {
 		return nil, err
 	}
 	r.fresh = true
+	if r.state.Turn != nil && r.cur.Holder != "" && r.cur.Holder != claim.Holder {
+		r.cur.Handed = true
+	}
 	return r, r.findLive(as[n+2].Docs)
 }
 

@@ -20,12 +20,14 @@ import (
 type outcome struct {
 	d      session.Decision
 	answer *model.Answer
-	result tool.Result
-	status session.Status
-	took   time.Duration
-	err    error
-	panic  any
-	stack  []byte
+	// partial is what was shown of an answer that was broken off.
+	partial string
+	result  tool.Result
+	status  session.Status
+	took    time.Duration
+	err     error
+	panic   any
+	stack   []byte
 }
 
 // performAll begins decisions and commits the outcome of one that ended. Work that nothing else runs beside is done in line.
@@ -141,7 +143,7 @@ func (r *run) callModel(ctx context.Context, m model.Model, req *model.Request, 
 	live := r.liveWriter(root)
 	for c, err := range m.Generate(ctx, req) {
 		if err != nil {
-			return outcome{err: err}
+			return outcome{err: err, partial: live.text.String()}
 		}
 		if c.Done != nil {
 			return outcome{answer: c.Done}
@@ -241,6 +243,7 @@ func (r *run) end(ctx, work context.Context, o outcome) error {
 func (r *run) endModel(work context.Context, o outcome) error {
 	if o.err != nil {
 		if errors.Is(context.Cause(work), ErrStopped) {
+			r.partial = o.partial
 			return ErrStopped
 		}
 		r.stageModelFailure(o.err)

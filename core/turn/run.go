@@ -47,7 +47,11 @@ type run struct {
 	inbox    []conversation.Message
 	controls []conversation.Control
 	waits    map[string]waitDoc
-	suspect  conversation.Suspect
+	// suspect is what stands of earlier crashes, suspected whether anything does.
+	suspect   conversation.Suspect
+	suspected bool
+	// partial is what a model had said when it was broken off.
+	partial string
 	// live is the delivery of the answer while it is written, nil before.
 	live *conversation.Delivery
 

@@ -467,3 +467,65 @@ func TestAStateOfAnotherFoldIsFoldedAnew(t *testing.T) {
 	}
 	r.foldAgrees()
 }
+
+// A turn that crashed once and is then given back again and again (restarts, an absent store) is not set aside.
+func TestWhatIsGivenBackIsNotCounted(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		r.say("1", "ann", "hi")
+		if _, ok := r.claim(); !ok {
+			t.Fatal("not due")
+		}
+		time.Sleep(2 * time.Minute) // the process died: its lease ends
+		hang := true
+		r.model.Rules = []modeltest.Rule{func(*model.Request) (modeltest.Reply, bool) {
+			if hang {
+				return modeltest.Reply{Text: "x", FirstDelay: time.Hour}, true
+			}
+			return modeltest.Say("fine"), true
+		}}
+		for range 3 * r.opts.MaxAttempts {
+			c, ok := r.claim()
+			if !ok || c.Attempt != 2 {
+				t.Fatalf("claim %+v %v", c, ok)
+			}
+			ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, worker.ErrStopping)
+			if err := r.engine().Handle(ctx, c, nil); !errors.Is(err, worker.ErrStopping) {
+				t.Fatalf("got %v", err)
+			}
+			cancel()
+			r.commit(store.Release{Claim: c, Again: true, KeepAttempt: true})
+		}
+		hang = false
+		r.work()
+		if d := cmp.Diff([]string{"answer [1] fine"}, r.said()); d != "" {
+			t.Errorf("said (-want +got)\n%s", d)
+		}
+	})
+}
+
+// A turn that crashes each time while it runs alone is set aside although nothing tells of its crashes but the claims.
+func TestCrashesAloneAreCounted(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		r.model.Rules = []modeltest.Rule{modeltest.Always(modeltest.Reply{Text: "x", FirstDelay: time.Hour})}
+		r.say("1", "ann", "hi")
+		for range r.opts.MaxAttempts + 1 {
+			c, ok := r.claim()
+			if !ok {
+				t.Fatal("not due")
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			_ = r.engine().Handle(ctx, c, nil) // the process dies: nothing is released
+			cancel()
+			time.Sleep(2 * time.Minute)
+		}
+		r.work()
+		got := r.said()
+		if len(got) != 1 || !strings.HasPrefix(got[0], "answer [1] I could not handle this message: it stopped the service 3 times.") {
+			t.Errorf("said %q", got)
+		}
+	})
+}
