@@ -62,8 +62,8 @@ func faults(rows []row, p *pkg) []string {
 	return append(out, testFaults(rows, r, p)...)
 }
 
-// testFaults lists what the imports of a package's tests break: they may use what the package may, the helpers, and what
-// the row names for tests.
+// testFaults lists what the imports of a package's tests break: they may use what the package may, everything of lower layers but
+// drivers, the helpers, and what the row names for tests.
 func testFaults(rows []row, r row, p *pkg) []string {
 	var out []string
 	for _, path := range p.testImports() {
@@ -78,7 +78,9 @@ func testFaults(rows []row, r row, p *pkg) []string {
 		default:
 			ok := func(m string) bool { return covers(m, name) }
 			extra := row{layer: r.layer, may: r.tests}
-			if !r.allows(rows, name) && !slices.ContainsFunc(testHelpers, ok) && !extra.allows(rows, name) {
+			to, known := rowOf(rows, name)
+			below := known && to.layer < min(r.layer, drivers)
+			if !below && !r.allows(rows, name) && !slices.ContainsFunc(testHelpers, ok) && !extra.allows(rows, name) {
 				out = append(out, fmt.Sprintf("its tests import %s, which its row does not allow to tests", name))
 			}
 		}
@@ -199,6 +201,7 @@ func TestFaults(t *testing.T) {
 		{"module with the same beginning", pkg{Name: "peer", Imports: []string{"example.org/sdkother"}}, "does not allow"},
 		{"module of another row", pkg{Name: "mid", Imports: []string{"example.org/sdk"}}, "does not allow"},
 		{"test import of the row", pkg{Name: "peer", XTestImports: []string{"herald/fake", "herald/peer"}}, ""},
+		{"test import of a lower layer that the code may not use", pkg{Name: "peer", XTestImports: []string{"herald/low"}}, ""},
 		{"test import of nobody's", pkg{Name: "mid", XTestImports: []string{"herald/fake"}}, "does not allow to tests"},
 		{"test import in code", pkg{Name: "peer", Imports: []string{"herald/fake"}}, "from a layer above"},
 		{"test module", pkg{Name: "mid", TestImports: []string{"github.com/google/go-cmp/cmp"}}, ""},

@@ -53,11 +53,15 @@ var table = []row{
 	{pkg: "core/prompt", layer: heart, may: []string{"core/model", "core/tool"}},
 
 	{pkg: "core/worker", layer: engines, may: []string{"core/store"}},
+	{pkg: "core/replica", layer: engines, may: []string{"core/store"}},
+	{pkg: "core/handover", layer: engines, may: []string{"@vocabulary", "core/store", "core/conversation", "core/worker"}},
 	{pkg: "core/command", layer: engines, may: []string{"@vocabulary", "@ports", "core/session", "core/conversation"}},
 	{pkg: "core/tool/builtin", layer: engines, may: []string{"core/memory", "core/model", "core/session", "core/tool"}},
-	{pkg: "core/outbox", layer: engines, may: []string{"@vocabulary", "core/store", "core/conversation", "core/worker"}, tests: []string{"core/session"}},
+	{pkg: "core/outbox", layer: engines, may: []string{"@vocabulary", "core/store", "core/conversation", "core/worker"}},
 	{pkg: "core/turn", layer: engines, may: []string{"@vocabulary", "@ports", "@heart", "core/worker", "core/outbox"}},
 	{pkg: "core/intake", layer: engines, may: []string{"@vocabulary", "@ports", "core/session", "core/conversation", "core/command"}},
+
+	{pkg: "core/simulation", layer: drivers, may: []string{"@vocabulary", "@ports", "@heart", "@engines"}},
 
 	{pkg: "core/store/inproc", layer: drivers, may: []string{"core/store"}},
 	{pkg: "core/store/memory", layer: drivers, may: []string{"core/store", "core/store/inproc"}, tests: []string{"core/store/storetest"}},
@@ -72,6 +76,7 @@ var table = []row{
 	{pkg: "bots/console", layer: drivers, may: []string{"@vocabulary", "bots/console/proto"}},
 	{pkg: "bots/console/proto", layer: drivers},
 	{pkg: "bots/console/terminal", layer: drivers, may: []string{"bots/console/proto"}, modules: []string{"charm.land", "github.com/charmbracelet/x", "github.com/yuin/goldmark", "golang.org/x/term"}, tests: []string{"@vocabulary", "bots/console"}, testModules: []string{"github.com/creack/pty"}},
+	{pkg: "bots/bottest", layer: drivers, may: []string{"@vocabulary"}, modules: testModules},
 	{pkg: "bots/bottest/wire", layer: drivers},
 	{pkg: "bots/bottest/platform", layer: drivers, may: []string{"bots/bottest/wire"}, tests: []string{"@vocabulary", "bots/bottest/testbot"}},
 	{pkg: "bots/bottest/testbot", layer: drivers, may: []string{"@vocabulary", "bots/bottest/wire"}},
@@ -87,6 +92,7 @@ var table = []row{
 
 // testHelpers may be imported by every test.
 var testHelpers = []string{
+	"bots/bottest",
 	"core/store/memory", "core/model/modeltest", "bots/bottest/platform", "bots/bottest/testbot", "bots/bottest/wire",
 }
 

@@ -53,7 +53,7 @@ func Run(ctx context.Context, o Options) (err error) {
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(s.dir)) }()
 	s.chat, err = platform.Start(ctx, platform.Options{
-		Features:       wire.Features{Edits: true, EditEvery: 150 * time.Millisecond, LookBack: true, Nonce: true, TextLimit: 4000},
+		Features:       wire.Features{Edits: true, EditEvery: 150 * time.Millisecond, LookBack: true, Nonce: true, TextLimit: 4000, SendTimeout: 2 * time.Second},
 		RedeliverAfter: time.Second, Echo: true,
 	})
 	if err != nil {
@@ -163,11 +163,13 @@ func (s *show) crash(ctx context.Context) error {
 	began := time.Now()
 	t := s.ask("Please tell me a story")
 	var shown string
-	err := s.wait(ctx, "the beginning of an answer", func(v platform.View) bool {
+	err := s.wait(ctx, "an answer that grows", func(v platform.View) bool {
 		for _, m := range v.Answers(t.Message) {
-			shown = m.Text
+			if shown = m.Text; m.Live && m.Edits >= 2 {
+				return true
+			}
 		}
-		return len(shown) > len(label)+60 && len(shown) < len(story)
+		return false
 	})
 	if err != nil {
 		return err

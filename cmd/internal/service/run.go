@@ -21,6 +21,9 @@ import (
 // serverGrace is how long an answer of a server may take at the end before its connection is cut.
 const serverGrace = time.Second
 
+// drainLook is how often the stop looks whether everything was said; it is nothing to a person and little to the machine.
+const drainLook = 5 * time.Millisecond
+
 // task is something that runs until it is told to stop.
 type task struct {
 	name   string
@@ -61,7 +64,9 @@ func (s *Service) Run(ctx context.Context) (err error) {
 	for _, c := range s.runs {
 		platforms = append(platforms, start("platform", c.Run))
 	}
-	order = append(order, platforms, []*task{turns}, []*task{out}, []*task{hints}, servers)
+	// The answers of the last turns are said before the outbox stops.
+	last := start("last deliveries", s.drain)
+	order = append(order, platforms, []*task{turns}, []*task{last}, []*task{out}, []*task{hints}, servers)
 
 	s.ready.started.Store(true)
 	s.log.Info("ready", "version", s.opts.Version, "http", s.Address(), "socket", s.socketPath(), "store", s.cfg.Store.Target.Driver, "holder", s.holder)
@@ -88,6 +93,25 @@ func (s *Service) Run(ctx context.Context) (err error) {
 	s.engines.beside.Wait()
 	s.log.Info("stopped")
 	return cause
+}
+
+// drain waits, when it is told to stop, until the outbox has nothing under way, for as long as the grace allows. A delivery that
+// waits for its platform is not under way: it goes on at the next start.
+func (s *Service) drain(ctx context.Context) error {
+	<-ctx.Done()
+	end := time.After(min(s.cfg.ShutdownGrace, lastSends))
+	look := time.NewTicker(drainLook)
+	defer look.Stop()
+	for {
+		if st := s.engines.outbox.Stats(); st.Running == 0 && st.Wanted == 0 {
+			return nil
+		}
+		select {
+		case <-look.C:
+		case <-end:
+			return nil
+		}
+	}
 }
 
 func (s *Service) socketPath() string {
