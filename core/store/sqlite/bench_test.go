@@ -22,6 +22,45 @@ func step(p store.Partition, c *store.Claim, id string, n int64, text []byte) st
 	}}
 }
 
+// BenchmarkLoad reads what a turn reads of a session: its state and the last 50 entries of 300 bytes.
+func BenchmarkLoad(b *testing.B) {
+	text := []byte(fmt.Sprintf("%0300d", 7))
+	for _, goroutines := range []int{1, 16, 64} {
+		b.Run(fmt.Sprintf("goroutines=%d", goroutines), func(b *testing.B) {
+			s, err := sqlite.Open(b.Context(), sqlite.Options{Path: filepath.Join(b.TempDir(), "b.db"), Create: true, Sync: sqlite.SyncNormal})
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer s.Close()
+			const sessions = 200
+			for i := range sessions {
+				for n := range 20 {
+					if _, err := s.Commit(b.Context(), step(store.Partition(fmt.Sprint("conversation/c", i)), nil, fmt.Sprint(n), int64(n), text)); err != nil {
+						b.Fatal(err)
+					}
+				}
+			}
+			var wg sync.WaitGroup
+			each := b.N/goroutines + 1
+			b.ResetTimer()
+			for g := range goroutines {
+				wg.Go(func() {
+					for n := range each {
+						p := store.Partition(fmt.Sprint("conversation/c", (g*31+n)%sessions))
+						a, err := s.Read(b.Context(), store.Get{Partition: p, Key: store.Key{Collection: "session", Name: "state"}}, store.Tail{Partition: p, Log: "log", N: 50})
+						if err != nil || len(a[1].Entries) != 50 {
+							b.Errorf("%d entries, %v", len(a[1].Entries), err)
+							return
+						}
+					}
+				})
+			}
+			wg.Wait()
+			b.ReportMetric(float64(each*goroutines)/b.Elapsed().Seconds(), "loads/s")
+		})
+	}
+}
+
 // BenchmarkStep prints commits a second and the tail of their latencies. The sub-benchmarks of a level follow one another, so that a busy
 // machine is busy for all of them: read the ratios.
 func BenchmarkStep(b *testing.B) {

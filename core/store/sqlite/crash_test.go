@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
+	"time"
 
 	"herald/core/store"
 	"herald/core/store/sqlite"
@@ -30,8 +30,8 @@ func TestKilledWriterKeepsWhatItAcknowledged(t *testing.T) {
 			}
 			note(t, acked, lines.Text())
 		}
-		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
-			t.Fatal(err)
+		if p, err := os.FindProcess(pid); err != nil || p.Kill() != nil {
+			t.Fatalf("the child cannot be killed: %v", err)
 		}
 		// What it said until its end counts as well; the last line may be cut off.
 		for lines.Scan() {
@@ -98,6 +98,24 @@ func TestSecondProcessIsKeptOut(t *testing.T) {
 	}
 	if _, err := s.Now(t.Context()); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestKilledHolderCountsAsAttempt kills the holder of a claim: its lease of an hour ends with it, and the attempt counts on.
+func TestKilledHolderCountsAsAttempt(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "herald.db")
+	for attempt := 1; attempt <= 3; attempt++ {
+		lines, kill, _ := child(t, "claim", path)
+		if !lines.Scan() || lines.Text() != fmt.Sprint("claimed ", attempt) {
+			t.Fatalf("the child said %q, want attempt %d", lines.Text(), attempt)
+		}
+		kill()
+	}
+	s := openAt(t, sqlite.Options{Path: path})
+	claims, err := s.Claim(t.Context(), store.ClaimRequest{Agenda: store.Turns, Holder: "h", Lease: time.Hour, Limit: 1})
+	if err != nil || len(claims) != 1 || claims[0].Attempt != 4 {
+		t.Errorf("got %+v, %v", claims, err)
 	}
 }
 

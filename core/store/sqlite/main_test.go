@@ -3,13 +3,14 @@ package sqlite_test
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
+	"time"
 
 	"herald/core/store"
 	"herald/core/store/sqlite"
@@ -38,8 +39,11 @@ func childMain(mode, path string) error {
 		return err
 	}
 	fmt.Println("open")
-	if mode == "hold" {
+	switch mode {
+	case "hold":
 		select {}
+	case "claim":
+		return holdClaim(ctx, s)
 	}
 	var (
 		wg  sync.WaitGroup
@@ -68,6 +72,23 @@ func childMain(mode, path string) error {
 	}
 	wg.Wait()
 	return nil
+}
+
+// holdClaim claims the one member there is, making it at first, says at which attempt, and holds it until the end.
+func holdClaim(ctx context.Context, s store.Store) error {
+	p := writerPart(0)
+	made := store.Commit{ID: "make", Partition: p, Guards: []store.Guard{store.At{Key: countKey}}, Ops: []store.Op{
+		store.Put{Key: countKey, Value: []byte("1")}, store.Wake{Agenda: store.Turns, Member: store.Member(p)},
+	}}
+	if _, err := s.Commit(ctx, made); err != nil && !errors.Is(err, store.ErrConflict) {
+		return err
+	}
+	claims, err := s.Claim(ctx, store.ClaimRequest{Agenda: store.Turns, Holder: "child", Lease: time.Hour, Limit: 1})
+	if err != nil || len(claims) != 1 {
+		return fmt.Errorf("claimed %d: %w", len(claims), err)
+	}
+	fmt.Println("claimed", claims[0].Attempt)
+	select {}
 }
 
 const writers = 8
@@ -113,7 +134,7 @@ func child(t *testing.T, mode, path string) (lines *bufio.Scanner, kill func(), 
 	var once sync.Once
 	kill = func() {
 		once.Do(func() {
-			_ = cmd.Process.Signal(syscall.SIGKILL)
+			_ = cmd.Process.Kill()
 			// What it had said before the end is part of what it acknowledged.
 			for lines.Scan() {
 				t.Log("late:", lines.Text())

@@ -60,6 +60,7 @@ const (
 	metaBuckets = "buckets"
 	metaTokens  = "tokens"
 	metaRepeats = "repeats"
+	metaProbe   = "probe"
 )
 
 const (

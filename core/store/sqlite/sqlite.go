@@ -230,14 +230,20 @@ func (s *Store) Hints(ctx context.Context, ready chan<- struct{}, f func(store.H
 	}
 }
 
-// Health checks that the file is the one that was opened and can be read.
+// Health checks that the file is the one that was opened and can be read and, when the last write failed, that it can be written again.
 func (s *Store) Health(ctx context.Context) (store.Health, error) {
 	h := store.Health{Driver: "sqlite", ID: s.id, Format: s.format, Durable: true}
+	s.stats.idle.Add(1)
 	err := s.withReader(ctx, "Health", func(c *conn) error { return checkMark(c, s.o.Path, s.id) })
+	if err == nil && s.w.ailing.Load() {
+		err = s.submit(ctx, "Health", func(t *tx) error {
+			_, err := t.exec(setMeta, metaProbe, strconv.FormatInt(s.now(), 10))
+			return err
+		})
+	}
 	if err != nil {
 		return store.Health{}, err
 	}
-	s.stats.idle.Add(1)
 	if s.o.Sync == SyncNormal {
 		h.Warnings = append(h.Warnings, "The last commits may be lost when the machine loses power. Set store.sqlite_sync to full to wait for the disk.")
 	}

@@ -61,7 +61,21 @@ func checkFull(t *testing.T, s store.Store, makeRoom func()) {
 	if n := read(); n != acked || n == 0 {
 		t.Errorf("%d entries stand, %d were acknowledged", n, acked)
 	}
+	// One that is too large for what is left leaves room for less; then there is none at all.
+	for n := 0; ; n++ {
+		if _, err := s.Commit(t.Context(), store.Commit{ID: fmt.Sprint("small", n), Partition: writerPart(2), Ops: []store.Op{
+			store.Append{Log: "l", ID: "e", Kind: "k", Data: make([]byte, 3000)},
+		}}); err != nil {
+			break
+		}
+	}
+	if _, err := s.Health(t.Context()); err != nil && !errors.Is(err, store.ErrFull) {
+		t.Errorf("the health of a full store: %v", err)
+	}
 	makeRoom()
+	if _, err := s.Health(t.Context()); err != nil {
+		t.Errorf("the health with room again: %v", err)
+	}
 	if res, err := s.Commit(t.Context(), big(acked)); err != nil || res.Repeated {
 		t.Errorf("with room again: %+v, %v", res, err)
 	}

@@ -74,6 +74,8 @@ type writer struct {
 	slot int64
 	// fold asks for a checkpoint between two groups, see upkeep.
 	fold atomic.Bool
+	// ailing is set when the last transaction that wrote failed.
+	ailing atomic.Bool
 }
 
 // tokenBlock is how many tokens are reserved at once. A restart skips the rest of the block.
@@ -164,9 +166,11 @@ func (w *writer) transact(group []*job) error {
 	}
 	if err != nil {
 		t.rollback()
+		w.ailing.Store(t.wrote)
 		return err
 	}
 	if t.wrote {
+		w.ailing.Store(false)
 		if w.s.o.Sync == SyncFull {
 			w.s.stats.fsyncs.Add(1)
 		}
