@@ -241,7 +241,15 @@ func TestRotationIsBounded(t *testing.T) {
 	if size > 2*2300 {
 		t.Errorf("the transcript has %d bytes over two files, the bound is about 4000", size)
 	}
-	for _, x := range []*console.Adapter{a, open(t, console.Options{Dir: crash(t, dir), MaxBytes: 2000})} {
+	again := open(t, console.Options{Dir: crash(t, dir), MaxBytes: 2000})
+	for i := range 60 {
+		_, one, err1 := a.Find(t.Context(), post(fmt.Sprint("d", i), ""))
+		_, two, err2 := again.Find(t.Context(), post(fmt.Sprint("d", i), ""))
+		if one != two || err1 != nil || err2 != nil {
+			t.Errorf("post %d: found %v by who wrote it, %v after a restart (%v, %v)", i, one, two, err1, err2)
+		}
+	}
+	for _, x := range []*console.Adapter{a, again} {
 		if _, ok, err := x.Find(t.Context(), post("d59", "")); !ok || err != nil {
 			t.Errorf("the newest post is not found: %v", err)
 		}

@@ -10,7 +10,12 @@ import (
 // Clean takes out of a text what a terminal would obey: escape sequences with all that belongs to them, control characters but line end and tab, and
 // bytes that are no text. Characters that hide or turn the order of what is read (bidirectional controls, tags and other invisible marks) are written out as
 // ⟨U+202E⟩, so that nobody reads something else than what stands there.
-func Clean(s string) string {
+func Clean(s string) string { return clean(s, true) }
+
+// strip does the same, but leaves invisible characters as they are: in what a person typed or pasted they belong to the text.
+func strip(s string) string { return clean(s, false) }
+
+func clean(s string, write bool) string {
 	if plain(s) {
 		return s
 	}
@@ -34,7 +39,7 @@ func Clean(s string) string {
 		case r == '\n' || r == '\t':
 			b.WriteRune(r)
 		case r < ' ' || r >= 0x7f && r < 0xa0:
-		case invisible(r):
+		case write && invisible(r):
 			fmt.Fprintf(&b, "⟨U+%04X⟩", r)
 		default:
 			b.WriteString(s[i : i+n])

@@ -37,7 +37,7 @@ func openHistory(path string) (*history, error) {
 	for sc := bufio.NewScanner(f); sc.Scan(); lines++ {
 		var s string
 		if json.Unmarshal(sc.Bytes(), &s) == nil && s != "" {
-			h.push(Clean(s))
+			h.push(strip(s))
 		}
 	}
 	if lines > 2*maxHistory {

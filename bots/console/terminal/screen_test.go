@@ -132,6 +132,8 @@ func TestScreenTalksAndLeaves(t *testing.T) {
 	sc.keys("!\r")
 	s.heard("hello", "one\ntwo", "three\nfour", "a\nb\nc!")
 	sc.shows("re: a")
+	sc.keys("\x1b[200~\u05d0\u200f\a.\x1b[201~\r") // marks of a script belong to the text, a bell does not
+	s.heard("hello", "one\ntwo", "three\nfour", "a\nb\nc!", "\u05d0\u200f.")
 	sc.keys("\x04")
 	sc.left()
 }
@@ -203,11 +205,12 @@ func TestScreenSurvivesARestart(t *testing.T) {
 	s := startService(t, nil, echo)
 	sc := sit(t, s, nil)
 	s.down()
-	sc.shows("the service is away")
-	sc.keys("hello\r") // typed while it is away: sent when it is back, once
+	sc.shows("the service is away; waiting for it")
+	sc.keys("one\rtwo\rthree\r") // typed while it is away: sent when it is back, once and in order
+	sc.shows("3 messages wait")
 	s.up()
-	sc.shows("re: hello")
-	s.heard("hello")
+	sc.shows("re: three")
+	s.heard("one", "two", "three")
 }
 
 func TestScreenShowsNothingHostile(t *testing.T) {

@@ -33,6 +33,7 @@ type service struct {
 	got     []string
 	change  chan struct{}
 	work    sync.WaitGroup
+	scripts sync.WaitGroup
 	sent    int
 }
 
@@ -45,6 +46,7 @@ func startService(t *testing.T, facts console.Facts, script func(s *service, in 
 	s := &service{t: t, socket: filepath.Join(dir, "s"), dir: filepath.Join(dir, "d"), script: script, facts: facts, change: make(chan struct{})}
 	s.up()
 	t.Cleanup(func() {
+		s.scripts.Wait()
 		s.down()
 		if err := os.RemoveAll(dir); err != nil {
 			t.Error(err)
@@ -95,7 +97,7 @@ func (s *service) Receive(_ context.Context, in *chat.Inbound) (chat.Outcome, er
 	s.change = make(chan struct{})
 	s.mu.Unlock()
 	c := *in
-	s.work.Go(func() { s.script(s, &c) })
+	s.scripts.Go(func() { s.script(s, &c) })
 	return chat.Kept, nil
 }
 

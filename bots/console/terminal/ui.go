@@ -73,7 +73,7 @@ func (m *ui) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		cmd = m.press(msg)
 	case tea.PasteMsg:
 		m.leaving = false
-		m.input, cmd = m.input.Update(tea.PasteMsg{Content: Clean(msg.Content)})
+		m.input, cmd = m.input.Update(tea.PasteMsg{Content: strip(msg.Content)})
 	case recordMsg:
 		cmd = m.record(msg.r)
 	case historyMsg:
@@ -279,6 +279,8 @@ func (m *ui) state() string {
 	switch {
 	case m.notice != "":
 		return m.notice
+	case m.link != "" && len(m.queue) > 0:
+		return fmt.Sprintf("%s, %d messages wait", m.link, len(m.queue))
 	case m.link != "":
 		return m.link
 	case m.stopping:
