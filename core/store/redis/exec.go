@@ -131,7 +131,7 @@ func (s *Store) round(ctx context.Context, calls []*call) {
 			case <-c.ready:
 			default:
 				// The call is its node's now and may be answered at any time; the caller goes on without it.
-				calls[i] = &call{err: ctx.Err()}
+				calls[i] = &call{err: context.Cause(ctx)}
 			}
 		}
 	}

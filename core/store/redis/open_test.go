@@ -160,12 +160,16 @@ func TestHealth(t *testing.T) {
 		{name: "always", opt: redistest.Options{AOF: "always"}, durable: true},
 		{name: "no append-only file", opt: redistest.Options{AOF: "none"}, says: []string{"NO APPEND-ONLY FILE", "CONFIG SET appendonly yes"}},
 		{name: "left to the system", setup: [][]any{{"config", "set", "appendfsync", "no"}}, says: []string{"appendfsync everysec"}},
-		{name: "evicts", setup: [][]any{{"config", "set", "maxmemory", "100mb"}, {"config", "set", "maxmemory-policy", "allkeys-lru"}},
-			says: []string{"THROWS DATA AWAY", "allkeys-lru", "maxmemory-policy noeviction"}},
+		{
+			name: "evicts", setup: [][]any{{"config", "set", "maxmemory", "100mb"}, {"config", "set", "maxmemory-policy", "allkeys-lru"}},
+			says: []string{"THROWS DATA AWAY", "allkeys-lru", "maxmemory-policy noeviction"},
+		},
 		{name: "would evict", setup: [][]any{{"config", "set", "maxmemory-policy", "volatile-ttl"}}, durable: true, says: []string{"volatile-ttl"}},
 		{name: "CONFIG is forbidden", setup: [][]any{{"acl", "setuser", "default", "-config"}}, durable: true},
-		{name: "CONFIG is forbidden, and no append-only file", opt: redistest.Options{AOF: "none"}, setup: [][]any{{"acl", "setuser", "default", "-config"}},
-			says: []string{"NO APPEND-ONLY FILE"}},
+		{
+			name: "CONFIG is forbidden, and no append-only file", opt: redistest.Options{AOF: "none"}, setup: [][]any{{"acl", "setuser", "default", "-config"}},
+			says: []string{"NO APPEND-ONLY FILE"},
+		},
 		{name: "nothing is told", setup: [][]any{{"acl", "setuser", "default", "-config", "-info"}}, says: []string{"does not tell"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

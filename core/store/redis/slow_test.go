@@ -40,7 +40,10 @@ func TestTooSlowServer(t *testing.T) {
 	p.Delay(time.Hour)
 	begin := time.Now()
 	_, err := s.Commit(t.Context(), line(conv, "slow"))
-	wants(t, err, store.ErrUnavailable, "commit slow to "+string(conv))
+	wants(t, err, store.ErrUnavailable, "commit slow to "+string(conv), "200ms are over")
+	if errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("the error speaks of the caller's patience: %v", err)
+	}
 	if took := time.Since(begin); took > 2*time.Second {
 		t.Errorf("a call that may take 200 ms took %v", took)
 	}

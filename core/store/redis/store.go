@@ -54,13 +54,15 @@ func connect(opt Options) (*Store, error) {
 		s.all = append(s.all, b)
 	}
 	s.life, s.end = context.WithCancel(context.Background())
+	patience := opt.Timeout + opt.Timeout/4
 	u := &goredis.UniversalOptions{
 		Addrs: t.addrs, DB: t.db, MasterName: t.master, IsClusterMode: t.cluster,
 		Username: t.user, Password: t.password, SentinelPassword: opt.SentinelPassword,
 		Protocol: 2,
 		// Repeating is decided here, call by call: go-redis would repeat what must not be.
 		MaxRetries: -1, DialerRetries: 1, MaxRedirects: -1,
-		DialTimeout: opt.Timeout, ReadTimeout: opt.Timeout, WriteTimeout: opt.Timeout, PoolTimeout: opt.Timeout,
+		// A connection is given up a little after the calls on it.
+		DialTimeout: patience, ReadTimeout: patience, WriteTimeout: patience, PoolTimeout: patience,
 		PoolSize: poolSize, MaxIdleConns: opt.lanes + 2, PipelinePoolSize: -1, ConnMaxIdleTime: -1,
 		DisableIdentity:          true,
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -142,16 +143,14 @@ func (c *Cluster) Owner(ctx context.Context, key string) (node, slot int, err er
 	if err != nil {
 		return 0, 0, err
 	}
-	ranges, err := client.ClusterSlots(ctx).Result()
+	shards, err := client.ClusterShards(ctx).Result()
 	if err != nil {
 		return 0, 0, err
 	}
-	for _, r := range ranges {
-		if r.Start <= int(n) && int(n) <= r.End {
-			for i, id := range c.ids {
-				if id == r.Nodes[0].ID {
-					return i, int(n), nil
-				}
+	for _, shard := range shards {
+		for _, r := range shard.Slots {
+			if r.Start <= n && n <= r.End && len(shard.Nodes) > 0 {
+				return slices.Index(c.ids, shard.Nodes[0].ID), int(n), nil
 			}
 		}
 	}
