@@ -194,6 +194,9 @@ func TestMany(t *testing.T) {
 		if n := len(r.landed()); n != 1500 {
 			t.Errorf("%d landed, want 1500", n)
 		}
+		if n := r.reported(handover.EventKnown); n != 0 {
+			t.Errorf("%d were offered again: a commit was refused", n)
+		}
 		r.clean()
 	})
 }

@@ -225,8 +225,7 @@ func (p *pass) storeNow() time.Time { return p.now.Add(time.Since(p.read)) }
 func (p *pass) release(ctx context.Context) error {
 	op := store.Release{Claim: p.claim}
 	if !p.next.IsZero() {
-		// The store counts whole milliseconds: rounded down, the member would be due before its instant.
-		op.Again, op.At = true, p.next.Add(time.Millisecond-1).Truncate(time.Millisecond)
+		op.Again, op.At = true, p.next
 	}
 	p.ops = append(p.ops, op)
 	if err := p.flush(ctx, "handover.release/"); err != nil {

@@ -97,7 +97,7 @@ func (w *Worker) settle(h *holding, err error, stopped bool) {
 // try: the lease ends by itself.
 func (w *Worker) giveBack(h *holding, in time.Duration) {
 	c := store.Commit{
-		ID: w.o.NewID(), Partition: h.claim.Member.Partition(), Claim: &h.claim,
+		ID: "worker.giveback/" + w.o.NewID(), Partition: h.claim.Member.Partition(), Claim: &h.claim,
 		Ops: []store.Op{store.Release{Claim: h.claim, Again: true, In: in, KeepAttempt: true}},
 	}
 	for pause := minPause; ; pause = min(2*pause, maxPause) {
