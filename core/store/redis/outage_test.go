@@ -2,6 +2,7 @@ package redis_test
 
 import (
 	"context"
+	"crypto/tls"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -243,5 +244,19 @@ func TestServerWantsAPassword(t *testing.T) {
 	right := strings.Replace(srv.URL(), "://", "://:hunter2-canary@", 1)
 	if s := open(t, redis.Options{URL: right}); s == nil {
 		t.Error("the URL's password is not used")
+	}
+}
+
+func TestTLS(t *testing.T) {
+	t.Parallel()
+	srv := redistest.Run(t, redistest.Options{TLS: true, Password: "secret"})
+	_, err := redis.Open(t.Context(), redis.Options{URL: srv.URL(), Password: "secret", Create: true})
+	wants(t, err, store.ErrUnavailable, "certificate")
+	_, err = redis.Open(t.Context(), redis.Options{URL: "redis://" + srv.Addr(), Password: "secret", Create: true, Timeout: time.Second})
+	wants(t, err, store.ErrUnavailable)
+	s := open(t, redis.Options{URL: srv.URL(), Password: "secret", Create: true, TLS: &tls.Config{RootCAs: srv.CA(), MinVersion: tls.VersionTLS12}})
+	commit(t, s, line(conv, "private"))
+	if got := lines(t, s, conv); !slices.Equal(got, []string{"private"}) {
+		t.Errorf("the log has %v", got)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"testing"
 	"time"
 
@@ -104,6 +105,7 @@ func TestTrouble(t *testing.T) {
 		{said("READONLY You can't write against a read only replica."), store.ErrReadOnly},
 		{said("WRONGTYPE Operation against a key holding the wrong kind of value"), store.ErrCorrupt},
 		{said("CHANGED no mark"), store.ErrChanged},
+		{said("ERR Error compiling script (new function): user_script:1: unexpected symbol near '#'"), store.ErrUnavailable},
 		{io.EOF, store.ErrUnavailable},
 	} {
 		t.Run(c.err.Error(), func(t *testing.T) {
@@ -111,6 +113,9 @@ func TestTrouble(t *testing.T) {
 			got := redis.Trouble(c.err)
 			if !errors.Is(got, c.want) || !errors.Is(got, c.err) {
 				t.Errorf("got %v, want %v", got, c.want)
+			}
+			if old := strings.Contains(c.err.Error(), "compiling"); old != strings.Contains(got.Error(), "needs Redis 7.0") {
+				t.Errorf("of an old server: %v", got)
 			}
 		})
 	}

@@ -63,7 +63,7 @@ func connect(opt Options) (*Store, error) {
 		MaxRetries: -1, DialerRetries: 1, MaxRedirects: -1,
 		// A connection is given up a little after the calls on it.
 		DialTimeout: patience, ReadTimeout: patience, WriteTimeout: patience, PoolTimeout: patience,
-		PoolSize: poolSize, MaxIdleConns: opt.lanes + 2, PipelinePoolSize: -1, ConnMaxIdleTime: -1,
+		PoolSize: poolSize, MaxIdleConns: opt.lanes + 2, PipelinePoolSize: -1, ConnMaxIdleTime: idleTime,
 		DisableIdentity:          true,
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 	}
@@ -91,6 +91,9 @@ func connect(opt Options) (*Store, error) {
 // poolSize is far above the connections in use, which the lanes bound. It is also the number of failed dials after which go-redis tries only once
 // a second: an outage of moments must not last longer than it does.
 const poolSize = 1000
+
+// idleTime is how long an unused connection is trusted: firewalls forget them without a word.
+const idleTime = 5 * time.Minute
 
 // quiet keeps go-redis, whose one logger is the process's, from writing to stderr: what it would say comes back as an error too.
 type quiet struct{}

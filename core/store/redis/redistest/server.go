@@ -3,6 +3,8 @@ package redistest
 import (
 	"bufio"
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -28,6 +30,8 @@ type Options struct {
 	MaxMemory string
 	// Password that clients must give; "" for none.
 	Password string
+	// TLS makes the server speak TLS alone, with a certificate that Server.CA trusts.
+	TLS bool
 	// Dir is where the server keeps its files; "" makes a temporary folder that Close removes.
 	Dir string
 	// Args are further settings, as "--maxmemory-policy", "allkeys-lru".
@@ -42,6 +46,7 @@ type Server struct {
 	ownDir  bool
 	port    int
 	busPort int // 0: not part of a cluster
+	ca      *x509.CertPool
 	proc    *process
 }
 
@@ -96,6 +101,11 @@ func prepare(opt Options, cluster bool) (*Server, error) {
 	if cluster {
 		s.busPort = 1
 	}
+	if opt.TLS {
+		if s.ca, err = certify(s.dir); err != nil {
+			return nil, err
+		}
+	}
 	return s, nil
 }
 
@@ -130,11 +140,23 @@ func freePort() (int, error) {
 func (s *Server) Addr() string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(s.port)) }
 
 // URL is that of a store on the server, without the password.
-func (s *Server) URL() string { return "redis://" + s.Addr() }
+func (s *Server) URL() string {
+	if s.opt.TLS {
+		return "rediss://" + s.Addr()
+	}
+	return "redis://" + s.Addr()
+}
+
+// CA is what trusts the server's certificate, nil without TLS.
+func (s *Server) CA() *x509.CertPool { return s.ca }
 
 // Client gives a client for looking into the server and for changing its settings. The caller closes it.
 func (s *Server) Client() *goredis.Client {
-	return goredis.NewClient(&goredis.Options{Addr: s.Addr(), Password: s.opt.Password, Protocol: 2, MaxRetries: -1})
+	opt := &goredis.Options{Addr: s.Addr(), Password: s.opt.Password, Protocol: 2, MaxRetries: -1}
+	if s.opt.TLS {
+		opt.TLSConfig = &tls.Config{RootCAs: s.ca, MinVersion: tls.VersionTLS12}
+	}
+	return goredis.NewClient(opt)
 }
 
 // Do runs one command on the server.
@@ -175,8 +197,12 @@ func (s *Server) Ready(ctx context.Context) error {
 }
 
 func (s *Server) args() []string {
+	port := "--port"
+	if s.opt.TLS {
+		port = "--tls-port"
+	}
 	args := []string{
-		"--port", strconv.Itoa(s.port), "--bind", "127.0.0.1", "--dir", s.dir, "--save", "", "--daemonize", "no", "--logfile", "",
+		"--port", "0", port, strconv.Itoa(s.port), "--bind", "127.0.0.1", "--dir", s.dir, "--save", "", "--daemonize", "no", "--logfile", "",
 		"--enable-debug-command", "local", "--appendonly", "no",
 		"--repl-diskless-sync-delay", "0",
 	}
@@ -196,6 +222,10 @@ func (s *Server) args() []string {
 	if s.busPort != 0 {
 		args = append(args, "--cluster-enabled", "yes", "--cluster-port", strconv.Itoa(s.busPort), "--cluster-node-timeout", "2000",
 			"--cluster-config-file", "nodes.conf")
+	}
+	if s.opt.TLS {
+		args = append(args, "--tls-auth-clients", "no", "--tls-ca-cert-file", filepath.Join(s.dir, "cert.pem"),
+			"--tls-cert-file", filepath.Join(s.dir, "cert.pem"), "--tls-key-file", filepath.Join(s.dir, "key.pem"))
 	}
 	return append(args, s.opt.Args...)
 }
@@ -220,8 +250,8 @@ func (s *Server) Wipe(ctx context.Context) error {
 		return err
 	}
 	for _, name := range names {
-		if filepath.Base(name) == "nodes.conf" {
-			continue // who it is in the cluster
+		if base := filepath.Base(name); base == "nodes.conf" || strings.HasSuffix(base, ".pem") {
+			continue // who it is
 		}
 		if err := os.RemoveAll(name); err != nil {
 			return err
