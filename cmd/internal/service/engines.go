@@ -11,9 +11,12 @@ import (
 	"herald/agents"
 	"herald/core/chat"
 	"herald/core/conversation"
+	"herald/core/handover"
 	"herald/core/memory"
 	"herald/core/outbox"
 	"herald/core/people"
+	"herald/core/replica"
+	"herald/core/session"
 	"herald/core/store"
 	"herald/core/tool"
 	"herald/core/tool/builtin"
@@ -29,14 +32,19 @@ const lastSends = 5 * time.Second
 
 // engines are the parts that work on what is due.
 type engines struct {
-	turns  *worker.Worker
-	outbox *outbox.Worker
+	turns    *worker.Worker
+	outbox   *outbox.Worker
+	handover *handover.Worker
+	// replicas is this process among those that share the store.
+	replicas *replica.Registry
 	// beside counts what the engine has started beside its handlers.
 	beside sync.WaitGroup
 }
 
 // all are the workers.
-func (e *engines) all() []*worker.Worker { return []*worker.Worker{e.turns, e.outbox.Worker} }
+func (e *engines) all() []*worker.Worker {
+	return []*worker.Worker{e.turns, e.outbox.Worker, e.handover.Worker}
+}
 
 func (s *Service) openEngines(context.Context) error {
 	lease := s.cfg.Turn.Lease
@@ -46,6 +54,14 @@ func (s *Service) openEngines(context.Context) error {
 	e := &engines{}
 	s.engines = e
 	if err := s.openOutbox(e, lease); err != nil {
+		return err
+	}
+	if err := s.openHandover(e, lease); err != nil {
+		return err
+	}
+	var err error
+	e.replicas, err = replica.New(replica.Options{Store: s.store, Holder: s.holder, Format: session.EventVersion, NewID: s.opts.NewID, Log: s.log})
+	if err != nil {
 		return err
 	}
 	tools, gate, err := s.tools()
@@ -67,7 +83,7 @@ func (s *Service) openEngines(context.Context) error {
 			return nil
 		},
 		Admin: s.isAdmin, DefaultAgent: agents.Main, NewID: s.opts.NewID, Clock: time.Now, Zone: s.cfg.Location(), MaxRounds: s.cfg.Turn.MaxRounds,
-		LiveAfter: liveAfter, Spawn: func(f func()) { e.beside.Go(f) },
+		Format: e.replicas.Writes, LiveAfter: liveAfter, Spawn: func(f func()) { e.beside.Go(f) },
 		Observer: turn.Observer{TurnEnded: s.metrics.turn, ToolEnded: s.metrics.tool}, Log: s.log,
 	})
 	e.turns, err = worker.New(worker.Options{
@@ -79,6 +95,7 @@ func (s *Service) openEngines(context.Context) error {
 	}
 	s.metrics.watchWorker(store.Turns, e.turns.Stats)
 	s.metrics.watchWorker(store.Outbox, e.outbox.Stats)
+	s.metrics.watchWorker(store.Handover, e.handover.Stats)
 	return nil
 }
 
@@ -95,6 +112,15 @@ func (s *Service) openOutbox(e *engines, lease time.Duration) error {
 	e.outbox, err = outbox.NewWorker(outbox.Options{
 		Store: s.store, Pacer: s.pacer(), Rules: rules(s.cfg.Outbox), NewID: s.opts.NewID, Random: s.opts.Random, Log: s.log, Report: s.metrics.delivery,
 		Adapter: func(c chat.Conversation) (chat.Adapter, bool) { return s.adapter(c.Workspace) },
+	}, worker.Options{Holder: s.holder, Lease: lease, Grace: grace(min(s.cfg.ShutdownGrace, lastSends))})
+	return err
+}
+
+func (s *Service) openHandover(e *engines, lease time.Duration) error {
+	var err error
+	e.handover, err = handover.NewWorker(handover.Options{
+		Store: s.store, NewID: s.opts.NewID, Random: s.opts.Random, Log: s.log, Report: s.metrics.handover,
+		Takers: map[string]handover.Taker{handover.MessageKind: handover.Messages{Store: s.store, Inbox: s.cfg.Intake.InboxLimit}},
 	}, worker.Options{Holder: s.holder, Lease: lease, Grace: grace(min(s.cfg.ShutdownGrace, lastSends))})
 	return err
 }

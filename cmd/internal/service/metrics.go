@@ -7,6 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
 	"herald/core/chat"
+	"herald/core/handover"
 	"herald/core/intake"
 	"herald/core/model"
 	"herald/core/outbox"
@@ -30,6 +31,7 @@ type metrics struct {
 	firstSeconds  *prometheus.HistogramVec
 	deliveries    *prometheus.CounterVec
 	deadLetters   *prometheus.CounterVec
+	handovers     *prometheus.CounterVec
 	storeFailures *prometheus.CounterVec
 }
 
@@ -60,6 +62,7 @@ func newMetrics(version string) *metrics {
 	m.modelSeconds = histogram("model_attempt_duration_seconds", "Time that calls of models took.", "model")
 	m.firstSeconds = histogram("model_first_text_seconds", "Time to the first visible text.", "model")
 	m.deliveries = counter("deliveries_total", "Deliveries by outcome.", "outcome")
+	m.handovers = counter("handovers_total", "What one conversation or person owed another, by outcome.", "outcome")
 	m.deadLetters = counter("dead_letters_total", "What was set aside for an admin, by what it was and reason.", "what", "reason")
 	m.storeFailures = counter("store_failures_total", "Calls of the store that failed for a reason of its own, by kind.", "kind")
 
@@ -169,6 +172,14 @@ func (m *metrics) delivery(e outbox.Event) {
 	m.deliveries.WithLabelValues(string(e.Kind)).Inc()
 	if e.Kind == outbox.EventBuried {
 		m.deadLetters.WithLabelValues("delivery", word(e.Code)).Inc()
+	}
+}
+
+// handover counts what became of something owed. A burial is also a dead letter.
+func (m *metrics) handover(e handover.Event) {
+	m.handovers.WithLabelValues(string(e.Kind)).Inc()
+	if e.Kind == handover.EventBuried {
+		m.deadLetters.WithLabelValues("handover", word(string(e.Reason))).Inc()
 	}
 }
 

@@ -54,6 +54,8 @@ func (s *Service) Run(ctx context.Context) (err error) {
 	hints := start("hints", func(ctx context.Context) error { return worker.Listen(ctx, s.store, s.engines.all()...) })
 	out := start("outbox", s.engines.outbox.Run)
 	turns := start("turns", s.engines.turns.Run)
+	owed := start("handover", s.engines.handover.Run)
+	replicas := start("replicas", s.engines.replicas.Run)
 	var servers, platforms []*task
 	if s.web != nil {
 		servers = append(servers, start("http", serve(s.web, httpHandler(s.ready, s.metrics))))
@@ -66,7 +68,7 @@ func (s *Service) Run(ctx context.Context) (err error) {
 	}
 	// The answers of the last turns are said before the outbox stops.
 	last := start("last deliveries", s.drain)
-	order = append(order, platforms, []*task{turns}, []*task{last}, []*task{out}, []*task{hints}, servers)
+	order = append(order, platforms, []*task{turns}, []*task{last}, []*task{out, owed}, []*task{hints, replicas}, servers)
 
 	s.ready.started.Store(true)
 	s.log.Info("ready", "version", s.opts.Version, "http", s.Address(), "socket", s.socketPath(), "store", s.cfg.Store.Target.Driver, "holder", s.holder)
