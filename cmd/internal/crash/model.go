@@ -1,0 +1,114 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+
+	"herald/core/model"
+	"herald/core/model/modeltest"
+)
+
+// A message of the crash tests is "#token verb": the token names it over all that is said, the verb tells the model what to do.
+const (
+	verbPlain = "plain" // answer at once
+	verbLong  = "long"  // stream an answer of several pieces
+	verbThink = "think" // answer after a while
+)
+
+// thinking is how long the model takes for verbThink.
+const thinking = 400 * time.Millisecond
+
+var (
+	tokens = regexp.MustCompile(`#[a-z0-9]+`)
+	verbs  = regexp.MustCompile(`#([a-z0-9]+) ([a-z]+)`)
+)
+
+// calling are the verbs that are a tool's name.
+var calling = map[string]bool{
+	toolEffect: true, toolLook: true, toolSlow: true, toolAsk: true, toolDanger: true, toolTell: true, toolPoison: true, toolPanic: true,
+}
+
+// order is one verb of a message that no answer covers yet.
+type order struct{ token, verb string }
+
+// told is what a request asks for: what people said since the last answer.
+type told struct {
+	tokens  []string
+	orders  []order
+	results int
+}
+
+// ended begins the notes behind which what was said before has its answer already.
+var ended = []string{"<note>A person stopped", "<note>This turn failed"}
+
+// read finds what a request asks for.
+func read(r *model.Request) told {
+	var t told
+	for _, m := range r.Messages {
+		switch {
+		case m.Role == model.Assistant && len(m.Calls) == 0:
+			t = told{}
+		case m.Role == model.User:
+			text := m.Text
+			for _, e := range ended {
+				if i := strings.LastIndex(text, e); i >= 0 {
+					t, text = told{}, text[i:]
+				}
+			}
+			t.add(text)
+		case m.Role == model.Tool:
+			t.results++
+			t.add(m.Text)
+		}
+	}
+	return t
+}
+
+func (t *told) add(text string) {
+	t.tokens = append(t.tokens, tokens.FindAllString(text, -1)...)
+	for _, v := range verbs.FindAllStringSubmatch(text, -1) {
+		t.orders = append(t.orders, order{v[1], v[2]})
+	}
+}
+
+// reply is the fake model: it calls the tools that the verbs name, one after the other, and then answers with all tokens.
+func reply(r *model.Request) (modeltest.Reply, bool) {
+	t := read(r)
+	var calls []order
+	last := verbPlain
+	for _, o := range t.orders {
+		if calling[o.verb] {
+			calls = append(calls, o)
+		}
+		last = o.verb
+	}
+	if t.results < len(calls) {
+		c := calls[t.results]
+		args, err := json.Marshal(map[string]string{"token": c.token})
+		if err != nil {
+			panic(err) // strings
+		}
+		return modeltest.Use(c.verb, string(args)), true
+	}
+	out := modeltest.Reply{Text: answers + strings.Join(t.tokens, " ") + "."}
+	switch last {
+	case verbThink:
+		out.FirstDelay = thinking
+	case verbLong:
+		for i := range longLines {
+			out.Text += fmt.Sprintf("\nLine %d of an answer that does not fit into one message.", i+1)
+		}
+		out.Chunks, out.Delay = 14, 70*time.Millisecond
+	}
+	return out, true
+}
+
+// answers begins every answer of the model; longLines are the lines of a long one, which make three messages.
+const (
+	answers   = "This answers "
+	longLines = 14
+	textLimit = 400
+)

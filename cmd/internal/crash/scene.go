@@ -1,0 +1,336 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"herald/bots/bottest/platform"
+	"herald/bots/bottest/wire"
+	"herald/core/model/modeltest"
+)
+
+const (
+	// lease is short, so that what a dead service held is free soon. It must outlast a busy machine's pauses.
+	lease = time.Second
+	// sendTimeout is how long a call to the platform may take: an unknown send is not looked for sooner.
+	sendTimeout = 500 * time.Millisecond
+	// redeliver is how long the platform waits for an acknowledgement.
+	redeliver = 500 * time.Millisecond
+	// often is how often a store is looked at that must come to rest.
+	often = 20 * time.Millisecond
+)
+
+// kinds of platforms: one that knows repeated sends by their nonce, and one where only looking back can tell.
+const (
+	byNonce    = "nonce"
+	byLookBack = "lookback"
+)
+
+func features(kind string) wire.Features {
+	f := wire.Features{Edits: true, EditEvery: 100 * time.Millisecond, Cards: true, Ephemeral: true, TextLimit: textLimit, SendTimeout: sendTimeout}
+	f.Nonce, f.LookBack = kind == byNonce, kind == byLookBack
+	return f
+}
+
+// scene is a service with all that is around it.
+type scene struct {
+	birth birth
+	plat  *platform.Server
+	fake  *modeltest.Server
+
+	stopFake func()
+	// ended is closed when the supervisor has ended; stopping tells it not to start another life.
+	ended chan struct{}
+
+	mu       sync.Mutex
+	life     *life
+	begun    chan struct{} // closed and replaced at each start of a life
+	lives    int
+	stopping bool
+	// odd are ends of a life that nobody asked for, died counts those at the point.
+	odd  []string
+	died int
+	// pointed says that the first life has a point to die at.
+	pointed bool
+
+	said []said
+}
+
+// said is a message of a person that the oracle expects to be answered.
+type said struct {
+	thread, token string
+	least, most   int
+}
+
+// maxLives bounds the starts of one scene: a service that dies again and again must not go on for ever.
+const maxLives = 12
+
+// open starts what is around a service. dir is the scene's own folder.
+func open(ctx context.Context, dir, kind, store string) (*scene, error) {
+	s := &scene{ended: make(chan struct{}), begun: make(chan struct{})}
+	var err error
+	s.plat, err = platform.Start(ctx, platform.Options{Features: features(kind), RedeliverAfter: redeliver, Echo: true})
+	if err != nil {
+		return nil, err
+	}
+	s.fake = &modeltest.Server{Rules: []modeltest.Rule{reply}}
+	url, stop, err := s.fake.Start(ctx)
+	if err != nil {
+		s.plat.Close()
+		return nil, err
+	}
+	s.stopFake = stop
+	s.birth = birth{Dir: dir, Platform: s.plat.URL(), Model: url, Store: store, Lease: lease, Grace: 5 * time.Second}
+	return s, nil
+}
+
+// start begins the first life, which dies at point ("" is nowhere); each life that ends is followed by one without a point.
+func (s *scene) start(point string, trace bool) error {
+	s.birth.Point, s.birth.Trace, s.pointed = point, trace, s.pointed || point != ""
+	l, err := s.next()
+	if err != nil {
+		close(s.ended)
+		return err
+	}
+	go s.supervise(l, point != "")
+	return nil
+}
+
+// next starts a life unless the scene ends; nil when it does.
+func (s *scene) next() (*life, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.stopping || s.lives >= maxLives {
+		return nil, nil
+	}
+	l, err := begin(s.birth)
+	if err != nil {
+		return nil, err
+	}
+	s.birth.Point = ""
+	s.life = l
+	s.lives++
+	close(s.begun)
+	s.begun = make(chan struct{})
+	return l, nil
+}
+
+// supervise follows life after life. pointed says that the first one may die.
+func (s *scene) supervise(l *life, pointed bool) {
+	defer close(s.ended)
+	for ; l != nil; pointed = false {
+		<-l.done
+		s.mu.Lock()
+		switch {
+		case s.stopping:
+		case l.killed() && pointed:
+			s.died++
+		default:
+			s.odd = append(s.odd, fmt.Sprintf("life %d ended by itself: %v", s.lives, l.err))
+		}
+		s.mu.Unlock()
+		var err error
+		if l, err = s.next(); err != nil {
+			s.mu.Lock()
+			s.odd = append(s.odd, err.Error())
+			s.mu.Unlock()
+			return
+		}
+	}
+}
+
+// now is the present life.
+func (s *scene) now() *life {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.life
+}
+
+// say makes a person of a thread say "#token verb", which one answer must cover.
+func (s *scene) say(thread, token, verb string) platform.Told {
+	return s.expect(thread, token, verb, 1, 1)
+}
+
+// expect is say for a message that at least least and at most most answers cover.
+func (s *scene) expect(thread, token, verb string, least, most int) platform.Told {
+	s.said = append(s.said, said{thread, token, least, most})
+	return s.tell(thread, "#"+token+" "+verb)
+}
+
+// tell makes a person say something that the oracle expects nothing of.
+func (s *scene) tell(thread, text string) platform.Told {
+	return s.plat.Post(platform.Say{Channel: channel, Thread: thread, Text: text, Direct: true})
+}
+
+// channel is where all conversations of a scene stand.
+const channel = "c"
+
+// asks waits until the model was asked at least n times.
+func (s *scene) asks(ctx context.Context, n int) error {
+	return poll(ctx, fmt.Sprintf("the model was asked %d times", n), func() bool { return s.fake.Calls() >= n })
+}
+
+// stands waits until a message of the app that holds text stands in a thread.
+func (s *scene) stands(ctx context.Context, thread, text string) (m platform.Message, err error) {
+	err = s.plat.Wait(ctx, fmt.Sprintf("%q stands in %s", text, thread), func(v platform.View) bool {
+		for _, x := range v.Messages(channel, thread) {
+			if x.ByApp && strings.Contains(x.Text, text) {
+				m = *x
+				return true
+			}
+		}
+		return false
+	})
+	return m, err
+}
+
+// rest waits until all that was said is answered as often as it must be and the store has come to rest. It returns what is missing when
+// ctx ends first.
+func (s *scene) rest(ctx context.Context) []string {
+	if err := s.plat.Wait(ctx, "every message is answered", func(v platform.View) bool { return v.Counts().Unacked == 0 && s.answered(v) }); err != nil {
+		left, _ := s.now().look()
+		return append(left, err.Error())
+	}
+	var left []string
+	err := poll(ctx, "the store is at rest", func() bool {
+		var err error
+		if left, err = s.now().look(); err != nil {
+			left = []string{err.Error()}
+			return false
+		}
+		for _, l := range left {
+			if !strings.HasPrefix(l, deadLetter) {
+				return false
+			}
+		}
+		return true // dead letters do not go away by waiting
+	})
+	if err != nil {
+		left = append(left, err.Error())
+	}
+	return left
+}
+
+func (s *scene) answered(v platform.View) bool {
+	found := map[string]int{}
+	for _, w := range s.said {
+		if _, seen := found[w.thread]; seen {
+			continue
+		}
+		found[w.thread] = 0
+		for _, m := range v.Messages(channel, w.thread) {
+			if !m.ByApp {
+				continue
+			}
+			if m.Live {
+				return false
+			}
+			for _, t := range tokens.FindAllString(m.Text, -1) {
+				found[w.thread+t]++
+			}
+		}
+	}
+	for _, w := range s.said {
+		if found[w.thread+"#"+w.token] < w.least {
+			return false
+		}
+	}
+	return true
+}
+
+// stop ends the service in good order and reports what was odd about it. died says that the service came to its point only then, so that
+// another life must bring it to rest.
+func (s *scene) stop(ctx context.Context) (odd []string, died bool) {
+	s.mu.Lock()
+	s.stopping = true
+	l, pointed := s.life, s.pointed && s.died == 0
+	s.mu.Unlock()
+	l.signal(syscall.SIGTERM)
+	if err := l.wait(ctx); err != nil {
+		odd = append(odd, err.Error())
+		l.kill()
+	}
+	<-s.ended
+	switch {
+	case len(odd) > 0:
+	case l.killed() && pointed:
+		s.died++
+		return nil, true
+	case l.err != nil:
+		odd = append(odd, fmt.Sprintf("the service did not end well after SIGTERM: %v", l.err))
+	}
+	return append(odd, s.odd...), false
+}
+
+// finish brings the scene to rest and ends it; what it returns is wrong.
+func (s *scene) finish(ctx context.Context) []string {
+	bad := s.rest(ctx)
+	odd, died := s.stop(ctx)
+	if !died {
+		return append(bad, odd...)
+	}
+	s.stopping, s.ended = false, make(chan struct{})
+	if err := s.start("", false); err != nil {
+		return append(bad, err.Error())
+	}
+	bad = s.rest(ctx)
+	odd, _ = s.stop(ctx)
+	return append(bad, odd...)
+}
+
+// close ends everything at once; it may follow stop.
+func (s *scene) close() {
+	s.mu.Lock()
+	s.stopping = true
+	l := s.life
+	s.mu.Unlock()
+	if l != nil {
+		l.kill()
+		<-s.ended
+	}
+	s.plat.Close()
+	s.stopFake()
+}
+
+// effects are the starts of tools so far.
+func (s *scene) effects() ([]effect, error) {
+	data, err := os.ReadFile(filepath.Join(s.birth.Dir, effectsFile))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var out []effect
+	for line := range bytes.Lines(data) {
+		var e effect
+		if err := json.Unmarshal(line, &e); err != nil {
+			return nil, fmt.Errorf("read an effect: %w", err)
+		}
+		out = append(out, e)
+	}
+	return out, nil
+}
+
+// poll asks until cond holds: for what gives no signal.
+func poll(ctx context.Context, what string, cond func() bool) error {
+	tick := time.NewTicker(often)
+	defer tick.Stop()
+	for !cond() {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return fmt.Errorf("wait until %s: %w", what, context.Cause(ctx))
+		}
+	}
+	return nil
+}
