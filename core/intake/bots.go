@@ -56,7 +56,7 @@ func (i *Intake) loops(ctx context.Context, e *event) (silent bool, err error) {
 			n++
 		}
 	}
-	c := store.Commit{ID: conversation.ID("loop", e.key), Partition: p, Ops: []store.Op{
+	c := store.Commit{ID: conversation.ID("intake.loop/", e.key), Partition: p, Ops: []store.Op{
 		store.ScoreNow{Index: e.exchangeIndex(), Member: e.key},
 		store.TrimOlder{Index: e.exchangeIndex(), Age: e.policy.Window},
 	}}
@@ -67,7 +67,7 @@ func (i *Intake) loops(ctx context.Context, e *event) (silent bool, err error) {
 		if err != nil {
 			return false, fmt.Errorf("silence %s: %w", e.in.Sender.Identity, err)
 		}
-		c.ID, c.Ops = conversation.ID("silence", e.key), []store.Op{store.Put{Key: e.silenceKey(), Value: value}}
+		c.ID, c.Ops = conversation.ID("intake.silence/", e.key), []store.Op{store.Put{Key: e.silenceKey(), Value: value}}
 		i.log.LogAttrs(ctx, slog.LevelWarn, "a bot is silenced: it looks like a loop",
 			slog.String("identity", string(e.in.Sender.Identity)), slog.Int("exchanges", n), slog.Time("until", s.Until))
 	}

@@ -73,7 +73,7 @@ func (i *Intake) click(ctx context.Context, e *event) (chat.Outcome, Reason, err
 			return i.turnAway(ctx, e, d)
 		}
 		d.wait.Outcome = d.outcome
-		out, lost, err := i.commit(ctx, e, "click", []store.Guard{store.At{Key: waitKey(wait), Version: d.version}},
+		out, lost, err := i.commit(ctx, e, "intake.click", []store.Guard{store.At{Key: waitKey(wait), Version: d.version}},
 			store.Put{Key: waitKey(wait), Value: conversation.Encode(d.wait)},
 			e.audit("decide", wait, string(d.outcome.Result)), e.wake())
 		if !lost {

@@ -31,7 +31,7 @@ func (i *Intake) change(ctx context.Context, e *event) (chat.Outcome, Reason, er
 	// A deletion can carry its message's own place, where a stop may stand that came as that message.
 	c.ID += "/" + string(kind)
 	c.Target, c.TargetKey, c.Text = e.in.MessageID, target(e.in), text
-	out, _, err := i.commit(ctx, e, "change", nil, store.Put{Key: c.Key(), Value: conversation.Encode(c)}, e.wake())
+	out, _, err := i.commit(ctx, e, "intake.change", nil, store.Put{Key: c.Key(), Value: conversation.Encode(c)}, e.wake())
 	return outcome(out, why, err)
 }
 
@@ -75,7 +75,7 @@ func (i *Intake) order(ctx context.Context, e *event, kind conversation.ControlK
 		if err != nil {
 			return "", Failed, err
 		}
-		out, lost, err := i.commit(ctx, e, "order", []store.Guard{store.At{Key: conversation.HeadKey, Version: version}}, ops...)
+		out, lost, err := i.commit(ctx, e, "intake.order", []store.Guard{store.At{Key: conversation.HeadKey, Version: version}}, ops...)
 		if !lost {
 			return outcome(out, Commanded, err)
 		}

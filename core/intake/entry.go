@@ -13,7 +13,7 @@ import (
 
 // queue puts a message into the inbox.
 func (i *Intake) queue(ctx context.Context, e *event) (chat.Outcome, Reason, error) {
-	out, lost, err := i.commit(ctx, e, "message",
+	out, lost, err := i.commit(ctx, e, "intake.message",
 		[]store.Guard{store.Fewer{Collection: conversation.Inbox, N: e.policy.Inbox}}, message(e)...)
 	if lost {
 		return i.full(ctx, e)
@@ -38,7 +38,7 @@ func (i *Intake) full(ctx context.Context, e *event) (chat.Outcome, Reason, erro
 		return i.bury(ctx, e, Full, row)
 	}
 	ops := conversation.Say(e.part, e.delivery(fmt.Sprintf(textFull, e.policy.Inbox), false))
-	out, lost, err := i.commit(ctx, e, "full", []store.Guard{store.Fewer{Collection: conversation.Outgoing, N: e.policy.Notices}}, ops...)
+	out, lost, err := i.commit(ctx, e, "intake.full", []store.Guard{store.Fewer{Collection: conversation.Outgoing, N: e.policy.Notices}}, ops...)
 	if lost {
 		return i.bury(ctx, e, Full, row)
 	}
@@ -47,7 +47,7 @@ func (i *Intake) full(ctx context.Context, e *event) (chat.Outcome, Reason, erro
 
 // say answers an event with a notice; private ones are for its sender alone.
 func (i *Intake) say(ctx context.Context, e *event, why Reason, text string, private bool) (chat.Outcome, Reason, error) {
-	out, _, err := i.commit(ctx, e, "notice", nil, conversation.Say(e.part, e.delivery(text, private))...)
+	out, _, err := i.commit(ctx, e, "intake.notice", nil, conversation.Say(e.part, e.delivery(text, private))...)
 	return outcome(out, why, err)
 }
 
@@ -72,10 +72,10 @@ func (e *event) delivery(text string, private bool) *conversation.Delivery {
 }
 
 // commit makes the entry of e: guarded against a second one, with its dedupe key in the same write. lost says that one of guards did not
-// hold. what tells apart the entries that one event can make.
+// hold. what is the site in front of the commit's id; it tells apart the entries that one event can make.
 func (i *Intake) commit(ctx context.Context, e *event, what string, guards []store.Guard, ops ...store.Op) (out chat.Outcome, lost bool, err error) {
 	res, err := i.store.Commit(ctx, store.Commit{
-		ID: conversation.ID("in", what, e.key), Partition: e.part,
+		ID: conversation.ID(what+"/", e.key), Partition: e.part,
 		Guards: append([]store.Guard{store.Absent{Index: conversation.Dedupe, Member: e.key}}, guards...),
 		Ops: append([]store.Op{
 			store.ScoreNow{Index: conversation.Dedupe, Member: e.key},
@@ -103,7 +103,7 @@ func (i *Intake) commit(ctx context.Context, e *event, what string, guards []sto
 // for nothing costs a glance.
 func (i *Intake) again(ctx context.Context, e *event) (chat.Outcome, error) {
 	_, err := i.store.Commit(ctx, store.Commit{
-		ID: i.newID(), Partition: e.part,
+		ID: "intake.again/" + i.newID(), Partition: e.part,
 		Ops: []store.Op{e.wake(), store.Wake{Agenda: store.Outbox, Member: store.MemberOf(e.part, "")}},
 	})
 	if err != nil {

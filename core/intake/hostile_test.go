@@ -134,7 +134,7 @@ func TestLargestTextFits(t *testing.T) {
 func TestWhatTheStoreRefusesEndsAsARow(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, withFaults(func(c memory.Call) memory.Effect {
-		if c.Commit != nil && strings.HasPrefix(c.Commit.ID, "in") {
+		if c.Commit != nil && strings.HasPrefix(c.Commit.ID, "intake.message/") {
 			return memory.Effect{Before: fmt.Errorf("a value: %w", store.ErrTooLarge)}
 		}
 		return memory.Effect{}

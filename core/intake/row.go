@@ -28,7 +28,7 @@ type Row struct {
 // bury ends a well-formed event as a row, with its dedupe key.
 func (i *Intake) bury(ctx context.Context, e *event, why Reason, detail string) (chat.Outcome, Reason, error) {
 	id, note := row(e.in, why, detail)
-	out, _, err := i.commit(ctx, e, "row", nil, store.Bury{ID: id, Note: note})
+	out, _, err := i.commit(ctx, e, "intake.row", nil, store.Bury{ID: id, Note: note})
 	return outcome(out, why, err)
 }
 
@@ -50,7 +50,7 @@ func (i *Intake) malformed(ctx context.Context, in *chat.Inbound, what string, p
 // letter writes a row beside all entries. Its ids come from the whole event, for its own may be what is wrong with it.
 func (i *Intake) letter(ctx context.Context, part store.Partition, in *chat.Inbound, why Reason, detail string) error {
 	id, note := row(in, why, detail)
-	_, err := i.store.Commit(ctx, store.Commit{ID: id, Partition: part, Ops: []store.Op{store.Bury{ID: id, Note: note}}})
+	_, err := i.store.Commit(ctx, store.Commit{ID: "intake.letter/" + id, Partition: part, Ops: []store.Op{store.Bury{ID: id, Note: note}}})
 	if err != nil {
 		return fmt.Errorf("write a row about it (%s): %w", detail, err)
 	}

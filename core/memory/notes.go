@@ -77,7 +77,7 @@ func (n *Notes) Add(ctx context.Context, pl Place, note Note) error {
 	}
 	key := store.Key{Collection: collection, Name: note.ID}
 	_, err = n.store.Commit(ctx, store.Commit{
-		ID: "note/" + note.ID, Partition: p,
+		ID: "memory.note/" + note.ID, Partition: p,
 		Guards: []store.Guard{store.At{Key: key}, store.Fewer{Collection: collection, N: MaxNotes}},
 		Ops:    []store.Op{store.Put{Key: key, Value: v}},
 	})

@@ -60,7 +60,7 @@ func (p *People) Settle(ctx context.Context, l Lookup, k Known, event string) (P
 func (p *People) name(ctx context.Context, l Lookup, k Known, event string) (string, error) {
 	part := IdentityPartition(l.Sender.Identity)
 	_, err := p.store.Commit(ctx, store.Commit{
-		ID: digest("identity", event), Partition: part,
+		ID: digest("people.identity/", event), Partition: part,
 		Guards: []store.Guard{store.At{Key: IdentityKey}},
 		Ops: []store.Op{store.Put{Key: IdentityKey, Value: encode(Identity{
 			V: Version, Identity: l.Sender.Identity, Person: k.Person.ID, Name: l.Sender.Name, Bot: l.Sender.Bot, FirstSeen: k.Now,
@@ -111,7 +111,7 @@ func (p *People) note(ctx context.Context, l Lookup, who Person, event string) e
 			return nil
 		}
 		c := store.Commit{
-			ID: digest("note", event, string(l.Where), fmt.Sprint(try)), Partition: part,
+			ID: digest("people.note/", event, string(l.Where), fmt.Sprint(try)), Partition: part,
 			Ops: []store.Op{store.ScoreNow{Index: Footprint, Member: string(l.Where)}},
 		}
 		if changed {
@@ -205,7 +205,7 @@ func (p *People) SyncAdmins(ctx context.Context, id string, ids []chat.IdentityI
 		}
 	}
 	_, err = p.store.Commit(ctx, store.Commit{
-		ID: digest("admins", id), Partition: System,
+		ID: digest("people.admins/", id), Partition: System,
 		Ops: []store.Op{store.Put{Key: AdminsKey, Value: encode(Admins{V: Version, Identities: want})}},
 	})
 	if err != nil {
