@@ -8,7 +8,9 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -68,12 +70,20 @@ func afterTools(reply modeltest.Reply) modeltest.Rule {
 }
 
 // startModel starts an endpoint that answers "4" to "two and two", uses the clock when asked for the time, refuses every key but
-// "good-key" when told "model keyed", and echoes the rest. Its address is $MODEL.
+// "good-key" when told "model keyed", makes the file "hanging" and never answers to "hang", and echoes the rest. Its address is $MODEL.
 func startModel(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) > 1 {
 		ts.Fatalf("usage: model [keyed]")
 	}
+	hang := func(r *model.Request) (modeltest.Reply, bool) {
+		if !strings.Contains(modeltest.LastUser(r), "hang") {
+			return modeltest.Reply{}, false
+		}
+		_ = os.WriteFile(ts.MkAbs("hanging"), nil, 0o644)
+		return modeltest.Reply{FirstDelay: time.Hour}, true
+	}
 	s := &modeltest.Server{Rules: []modeltest.Rule{
+		hang,
 		modeltest.When("two and two", modeltest.Say("It is **4**.")),
 		afterTools(modeltest.Say("I looked at the clock.")),
 		modeltest.Whenever("what time", modeltest.Use("current_time", "{}")),

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
 
 	"github.com/alecthomas/kong"
 
@@ -108,13 +107,3 @@ func (e *env) options() config.Options {
 
 // load reads the configuration.
 func (e *env) load() (*config.Config, error) { return config.Load(e.options()) }
-
-// getenv is a variable of the environment, "" when it is not set.
-func (e *env) getenv(name string) string {
-	for _, kv := range e.Env {
-		if v, ok := strings.CutPrefix(kv, name+"="); ok {
-			return v
-		}
-	}
-	return ""
-}

@@ -68,6 +68,9 @@ func (e *env) serve(cfg *config.Config, o service.Options, logTo io.Writer) erro
 func (e *env) work(ctx context.Context, o service.Options, reload <-chan os.Signal) error {
 	s, err := service.New(ctx, o)
 	if err != nil {
+		if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+			return nil // a signal ended the start
+		}
 		return err
 	}
 	wctx, stop := context.WithCancel(ctx)
