@@ -136,6 +136,29 @@ func TestHealth(t *testing.T) {
 		step(time.Second, "a")      // and this one succeeds
 		step(time.Millisecond, "a") // so it is back in its place
 	})
+	t.Run("one call at a time tries a model that is down", func(t *testing.T) {
+		t.Parallel()
+		var b *bench
+		meanwhile := ""
+		a := modeltest.NewScripted(func(*model.Request) (modeltest.Reply, bool) {
+			if b.state("a") == model.Down && meanwhile == "" {
+				meanwhile = "none"
+				if shown, _, err := generate(t.Context(), b.For("", "", "")); err == nil {
+					meanwhile = shown
+				}
+			}
+			return fails, true
+		})
+		b = newBench(t, once, configured("a", a), configured("b", replies(modeltest.Say("b"))))
+		for range 5 {
+			_, _, _ = generate(t.Context(), b.For("a", "", ""))
+		}
+		b.now, b.attempts = b.now.Add(time.Minute), nil
+		_, _, _ = generate(t.Context(), b.For("", "", ""))
+		if meanwhile != "b" || b.tried() != "b a b" {
+			t.Errorf("meanwhile %q answered, tried %q", meanwhile, b.tried())
+		}
+	})
 	t.Run("when all are down the first is tried, and readiness says so", func(t *testing.T) {
 		t.Parallel()
 		b := newBench(t, once, configured("a", replies(fails)), configured("b", replies(fails)))

@@ -71,6 +71,7 @@ func Streams() []Case {
 		raw("heartbeats without data", "data:\n\n"+ev(one)+"data: \n\n"+ev(two, stop)+done, ok),
 		raw("heartbeats of null", ev("null", one, "null", two, stop)+done, ok),
 		raw("an event in several data lines", "data: {\"choices\":\ndata: [{\"index\":0,\ndata: \"delta\":{\"content\":\"one two\"}}]}\n\n"+ev(stop)+done, ok),
+		raw("an event in several data lines with CRLF", "data: {\"choices\":\r\ndata: [{\"delta\":{\"content\":\"one two\"}}]}\r\n\r\n"+ev(stop)+done, ok),
 		raw("events without a blank line between them", "data: "+one+"\ndata: "+two+"\ndata: "+stop+"\ndata: [DONE]\n", ok),
 		raw("text behind DONE", ev(one, two, stop)+done+ev(one), ok),
 		raw("a ping event", "event: ping\n"+ev(`{"type":"ping"}`, one, two, stop)+done, ok),

@@ -11,6 +11,7 @@ import (
 	goopenai "github.com/sashabaranov/go-openai"
 
 	"herald/core/model"
+	"herald/core/model/modeltest"
 	"herald/core/model/openai"
 )
 
@@ -71,4 +72,29 @@ func BenchmarkStream(b *testing.B) {
 			}
 		})
 	}
+}
+
+// BenchmarkLoopback is a whole call over a real connection to the fake endpoint, which shares the machine.
+func BenchmarkLoopback(b *testing.B) {
+	s := &modeltest.Server{Unchecked: true, Rules: []modeltest.Rule{modeltest.Always(modeltest.Say("hello"))}}
+	base, stop, err := s.Start(b.Context())
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer stop()
+	tr := openai.NewTransport()
+	defer tr.CloseIdleConnections()
+	m, err := openai.New(openai.Options{Name: "m", BaseURL: base, Model: "m", HTTP: tr, StreamUsage: true})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			if _, a, err := collect(b.Context(), m, ask("hi")); err != nil || a.Usage.Output == 0 {
+				b.Error(err)
+				return
+			}
+		}
+	})
 }

@@ -27,6 +27,7 @@ type choice struct {
 type delta struct {
 	Content      flexText            `json:"content"`
 	Refusal      flexText            `json:"refusal"`
+	Reasoning    flexText            `json:"reasoning_content"`
 	ToolCalls    flexList[callDelta] `json:"tool_calls"`
 	FunctionCall *functionDelta      `json:"function_call"` // the form before tool_calls
 }

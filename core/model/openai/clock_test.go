@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -21,6 +22,8 @@ type pipes struct {
 	conns chan net.Conn
 	done  chan struct{}
 	once  sync.Once
+
+	dialed atomic.Int64
 }
 
 func (p *pipes) Accept() (net.Conn, error) {
@@ -36,6 +39,7 @@ func (p *pipes) Close() error   { p.once.Do(func() { close(p.done) }); return ni
 func (p *pipes) Addr() net.Addr { return &net.UnixAddr{Name: "pipe"} }
 
 func (p *pipes) dial(ctx context.Context, _, _ string) (net.Conn, error) {
+	p.dialed.Add(1)
 	client, server := net.Pipe()
 	select {
 	case p.conns <- server:
@@ -45,8 +49,9 @@ func (p *pipes) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	}
 }
 
-// bubble runs f with a driver of the handler on a clock of its own. Limits: a minute to the first data, 30 s between.
-func bubble(t *testing.T, h http.Handler, f func(t *testing.T, m model.Model)) {
+// bubble runs f with a driver of the handler on a clock of its own. Limits: a minute to the first data, 30 s between. It counts
+// the connections.
+func bubble(t *testing.T, h http.Handler, f func(t *testing.T, m model.Model)) (dialed int64) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		p := &pipes{conns: make(chan net.Conn), done: make(chan struct{})}
@@ -64,7 +69,9 @@ func bubble(t *testing.T, h http.Handler, f func(t *testing.T, m model.Model)) {
 		tr.CloseIdleConnections()
 		_ = server.Close()
 		wg.Wait()
+		dialed = p.dialed.Load()
 	})
+	return dialed
 }
 
 func TestClock(t *testing.T) {
@@ -98,7 +105,7 @@ func TestClock(t *testing.T) {
 				for c, e := range m.Generate(t.Context(), ask("hi")) {
 					shown, err = shown+c.Text, e
 					if c.Text != "" && tt.pause > 0 {
-						time.Sleep(tt.pause) // on the bubble's clock
+						<-time.After(tt.pause) // on the bubble's clock
 					}
 				}
 				if took := time.Since(began); took != tt.took {
@@ -157,6 +164,25 @@ func TestAnAnswerIsNotHeldBackByItsConnection(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+func TestTheConnectionIsKeptWhenItsEndComesLate(t *testing.T) {
+	t.Parallel()
+	late := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		canned("data: {\"choices\":[{\"delta\":{\"content\":\"x\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n")(w, r)
+		_ = http.NewResponseController(w).Flush()
+		<-time.After(20 * time.Millisecond)
+	})
+	dialed := bubble(t, late, func(t *testing.T, m model.Model) {
+		for range 3 {
+			if _, _, err := collect(t.Context(), m, ask("hi")); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+	if dialed != 1 {
+		t.Errorf("%d connections for 3 calls in a row", dialed)
 	}
 }
 

@@ -48,6 +48,7 @@ type wireMessage struct {
 	Role string `json:"role"`
 	// Content is a string, a list of parts, or nil, which is sent as null: some servers want the key in any case.
 	Content    any        `json:"content"`
+	Reasoning  string     `json:"reasoning_content,omitempty"`
 	ToolCalls  []wireCall `json:"tool_calls,omitempty"`
 	ToolCallID string     `json:"tool_call_id,omitempty"`
 }
@@ -147,27 +148,19 @@ func (d *driver) assistant(m *model.Message, names *names, ids *ids) wireMessage
 	}
 	for i := range m.Calls {
 		c := &m.Calls[i]
+		own := d.ownExtra(c.Extra)
+		if i == 0 {
+			w.Reasoning = own.Reasoning
+		}
 		args := "{}"
 		if isObject(string(c.Arguments)) {
 			args = string(c.Arguments)
 		}
 		w.ToolCalls = append(w.ToolCalls, wireCall{
-			ID: ids.wire(c.ID), Type: "function", Function: wireCalled{names.wire(c.Name), args}, Extra: d.ownExtra(c.Extra),
+			ID: ids.wire(c.ID), Type: "function", Function: wireCalled{names.wire(c.Name), args}, Extra: own.Content,
 		})
 	}
 	return w
-}
-
-// ownExtra is the opaque data of a call that came from this provider, else nothing.
-func (d *driver) ownExtra(raw json.RawMessage) json.RawMessage {
-	if len(raw) == 0 {
-		return nil
-	}
-	var e extra
-	if json.Unmarshal(raw, &e) != nil || e.Host != d.host {
-		return nil
-	}
-	return e.Content
 }
 
 func joinSystem(parts []string) string {

@@ -13,11 +13,13 @@ type fold struct {
 	r     *model.Request
 	names *names
 
-	text   strings.Builder
-	calls  calls
-	finish string
-	usage  model.Usage
-	screen screen
+	text strings.Builder
+	// reasoning is never shown. Some providers want it back beside the calls that followed from it.
+	reasoning strings.Builder
+	calls     calls
+	finish    string
+	usage     model.Usage
+	screen    screen
 }
 
 func newFold(d *driver, r *model.Request, names *names) *fold {
@@ -34,7 +36,7 @@ func (f *fold) add(raw []byte) (string, error) {
 	if c.XGroq != nil {
 		f.count(c.XGroq.Usage)
 	}
-	var shown string
+	var shown strings.Builder
 	for i := range c.Choices {
 		ch := &c.Choices[i]
 		if ch.Index.set && ch.Index.n != 0 {
@@ -44,7 +46,10 @@ func (f *fold) add(raw []byte) (string, error) {
 			if d == nil {
 				continue
 			}
-			shown += f.screen.write(string(d.Content) + string(d.Refusal))
+			shown.WriteString(f.screen.write(string(d.Content) + string(d.Refusal)))
+			if f.reasoning.Len()+len(d.Reasoning) <= maxReasoning {
+				f.reasoning.WriteString(string(d.Reasoning))
+			}
 			if err := f.addCalls(d); err != nil {
 				return "", err
 			}
@@ -53,11 +58,11 @@ func (f *fold) add(raw []byte) (string, error) {
 			f.finish = reason // a second one, as some servers send, says nothing more
 		}
 	}
-	f.text.WriteString(shown)
+	f.text.WriteString(shown.String())
 	if f.text.Len()+f.calls.bytes+f.screen.held() > f.d.o.MaxAnswerBytes {
 		return "", tooLong("the answer is too long")
 	}
-	return shown, nil
+	return shown.String(), nil
 }
 
 func (f *fold) addCalls(d *delta) error {
@@ -113,6 +118,9 @@ func (f *fold) answer() (*model.Answer, error) {
 	a := &model.Answer{Text: f.text.String(), Finish: finish, Usage: f.usage, Model: f.d.o.Name}
 	a.Usage.Cached = min(a.Usage.Cached, a.Usage.Input)
 	a.Calls = f.calls.finish(f.r.NewCallID, f.names, cut, f.d.redact.exact, f.d.wrapExtra)
+	if len(a.Calls) > 0 && f.reasoning.Len() > 0 {
+		a.Calls[0].Extra = f.d.wrapReasoning(a.Calls[0].Extra, f.reasoning.String())
+	}
 	for _, t := range f.screen.calls {
 		a.Calls = append(a.Calls, t.read(f.r, cut, f.d.redact.exact)...)
 	}
@@ -142,20 +150,42 @@ func normalFinish(reason string) model.Finish {
 	}
 }
 
-// wrapExtra keeps a provider's opaque data of a call with the name of its host, so that it goes back there and nowhere else.
-func (d *driver) wrapExtra(raw json.RawMessage) json.RawMessage {
-	if len(raw) == 0 || !json.Valid(raw) {
+// maxReasoning bounds the reasoning that is kept for the provider; more of it is left out whole pieces at a time.
+const maxReasoning = 64 << 10
+
+// extra is what [model.Call.Extra] holds for this driver: a provider's opaque data with the name of its host, so that it goes
+// back there and nowhere else.
+type extra struct {
+	Host    string          `json:"host"`
+	Content json.RawMessage `json:"extra_content,omitempty"`
+	// Reasoning belongs to the message and stands with its first call.
+	Reasoning string `json:"reasoning_content,omitempty"`
+}
+
+func (d *driver) wrapExtra(content json.RawMessage) json.RawMessage {
+	if len(content) == 0 || !json.Valid(content) {
 		return nil
 	}
-	b, err := json.Marshal(extra{Host: d.host, Content: raw})
+	return extra{Host: d.host, Content: content}.encode()
+}
+
+func (d *driver) wrapReasoning(raw json.RawMessage, reasoning string) json.RawMessage {
+	return extra{Host: d.host, Content: d.ownExtra(raw).Content, Reasoning: d.redact.exact(reasoning)}.encode()
+}
+
+func (e extra) encode() json.RawMessage {
+	b, err := json.Marshal(e)
 	if err != nil {
-		return nil
+		return nil // the content is valid, so this cannot be; without it the call still runs
 	}
 	return b
 }
 
-// extra is what [model.Call.Extra] holds for this driver.
-type extra struct {
-	Host    string          `json:"host"`
-	Content json.RawMessage `json:"extra_content"`
+// ownExtra is the opaque data of a call that came from this provider, else nothing.
+func (d *driver) ownExtra(raw json.RawMessage) extra {
+	var e extra
+	if len(raw) == 0 || json.Unmarshal(raw, &e) != nil || e.Host != d.host {
+		return extra{}
+	}
+	return e
 }

@@ -117,22 +117,23 @@ func TestNoEchoOfTheKey(t *testing.T) {
 			t.Parallel()
 			m := faked(t, &modeltest.Server{Rules: []modeltest.Rule{modeltest.Always(tt.reply)}})
 			shown, a, err := collect(t.Context(), m, ask("hi", tool("look")))
-			all := shown
+			var all strings.Builder
+			all.WriteString(shown)
 			if err != nil {
-				all += err.Error()
+				all.WriteString(err.Error())
 			}
 			if a != nil {
-				all += a.Text
+				all.WriteString(a.Text)
 				for _, c := range a.Calls {
-					all += string(c.Arguments) + c.Malformed
+					all.WriteString(string(c.Arguments) + c.Malformed)
 				}
 			}
 			for i := 0; i+8 <= len(canary); i++ {
-				if strings.Contains(all, canary[i:i+8]) {
-					t.Fatalf("the key is in %q", all)
+				if strings.Contains(all.String(), canary[i:i+8]) {
+					t.Fatalf("the key is in %q", all.String())
 				}
 			}
-			if all == "" {
+			if all.String() == "" {
 				t.Error("nothing was said at all")
 			}
 		})

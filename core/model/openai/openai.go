@@ -93,7 +93,7 @@ func New(o Options) (model.Model, error) {
 	config := goopenai.DefaultConfig(o.Key)
 	config.BaseURL = o.BaseURL
 	return &driver{
-		o: o, config: config, host: u.Hostname(), quirks: quirksOf(u.Hostname()), redact: newRedactor(o.Key, u),
+		o: o, config: config, host: u.Host, quirks: quirksOf(u.Hostname()), redact: newRedactor(o.Key, u),
 		// A redirect would carry the key elsewhere or turn the request into a GET: it is an error that names the target.
 		client: &http.Client{Transport: o.HTTP, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
 	}, nil

@@ -52,8 +52,12 @@ func TestRequestSettings(t *testing.T) {
 		{"what nobody sets is not sent", func(*openai.Options) {}, func(*model.Request) {}, nil, []string{"temperature", "max_tokens", "max_completion_tokens", "tools"}},
 		{"usage is asked for", func(*openai.Options) {}, func(*model.Request) {}, map[string]any{"stream": true, "stream_options": map[string]any{"include_usage": true}}, nil},
 		{"usage is not asked for", func(o *openai.Options) { o.StreamUsage = false }, func(*model.Request) {}, nil, []string{"stream_options"}},
-		{"a name that a library knows rules for", func(o *openai.Options) { o.Model, o.Temperature, o.MaxOutputTokens = "o1-of-ours", new(0.2), 9 },
-			func(*model.Request) {}, map[string]any{"model": "o1-of-ours", "temperature": 0.2, "max_tokens": 9.0}, nil},
+		{
+			"a name that a library knows rules for", func(o *openai.Options) { o.Model, o.Temperature, o.MaxOutputTokens = "o1-of-ours", new(0.2), 9 },
+			func(*model.Request) {},
+			map[string]any{"model": "o1-of-ours", "temperature": 0.2, "max_tokens": 9.0},
+			nil,
+		},
 		{"another one, with tools", func(o *openai.Options) { o.Model = "gpt-6-sol" }, func(r *model.Request) { r.Tools = []model.ToolSpec{tool("look")} }, map[string]any{"model": "gpt-6-sol"}, nil},
 		{"and one for another endpoint", func(o *openai.Options) { o.Model = "text-davinci-003" }, func(*model.Request) {}, map[string]any{"model": "text-davinci-003"}, nil},
 	}
@@ -196,6 +200,16 @@ func TestToolNames(t *testing.T) {
 	}
 }
 
+func TestAToolMayHaveTheNameThatAnotherIsGiven(t *testing.T) {
+	t.Parallel()
+	_, rec := sent(t, ask("hi", tool("a.b")))
+	taken := rec.Request.Tools[0].Name
+	_, rec = sent(t, ask("hi", tool("a.b"), tool(taken)))
+	if rec.Violation != "" || rec.Request.Tools[1].Name != taken {
+		t.Errorf("tools %+v: %s", rec.Request.Tools, rec.Violation)
+	}
+}
+
 func TestRequestsThatAreRefused(t *testing.T) {
 	t.Parallel()
 	with := func(params string) model.ToolSpec {
@@ -315,6 +329,31 @@ func TestOpaqueDataOfACallGoesBackToItsProviderOnly(t *testing.T) {
 	_, rec := sent(t, again())
 	if got := rec.Request.Messages[1].Calls[0].Extra; len(got) > 0 {
 		t.Errorf("another provider got %s", got)
+	}
+}
+
+func TestReasoningGoesBackBesideItsCalls(t *testing.T) {
+	t.Parallel()
+	s := &modeltest.Server{Record: true}
+	first := "data: {\"choices\":[{\"delta\":{\"reasoning_content\":\"let me \"}}]}\n\n" +
+		"data: {\"choices\":[{\"delta\":{\"reasoning_content\":\"look\"}}]}\n\n" +
+		"data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":0,\"id\":\"a\",\"function\":{\"name\":\"look\",\"arguments\":\"{}\"}}]},\"finish_reason\":\"tool_calls\"}]}\n\n"
+	s.On(modeltest.When("hi", modeltest.Reply{Wire: modeltest.Wire{Raw: first}}))
+	m := faked(t, s)
+	shown, a, err := collect(t.Context(), m, ask("hi", tool("look")))
+	if err != nil || shown != "" || a.Text != "" {
+		t.Fatalf("shown %q, answer %+v, error %v", shown, a, err)
+	}
+	r := ask("hi", tool("look"))
+	r.Messages = append(r.Messages, model.Message{Role: model.Assistant, Calls: a.Calls}, model.Message{Role: model.Tool, CallID: a.Calls[0].ID, Text: "x"})
+	if _, _, err := collect(t.Context(), m, r); err != nil {
+		t.Fatal(err)
+	}
+	if body := string(s.Records()[1].Body); !strings.Contains(body, `"reasoning_content":"let me look","tool_calls"`) {
+		t.Errorf("sent %s", body)
+	}
+	if _, rec := sent(t, r, as("elsewhere.example")); strings.Contains(string(rec.Body), "let me look") {
+		t.Errorf("another provider got %s", rec.Body)
 	}
 }
 
