@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -370,4 +373,124 @@ func BenchmarkEcho(b *testing.B) {
 		b.Fatal(err)
 	}
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "msg/s")
+}
+
+// TestFrozenApp: what one app does not answer in time goes to the other while both are connected.
+func TestFrozenApp(t *testing.T) {
+	t.Parallel()
+	s, _ := start(t, platform.Options{RedeliverAfter: 30 * time.Millisecond})
+	connect(t, s, func(ctx context.Context, _ *chat.Inbound) error { <-ctx.Done(); return ctx.Err() })
+	connect(t, s, func(context.Context, *chat.Inbound) error { return nil })
+	for i := range 6 {
+		s.Post(platform.Say{Channel: fmt.Sprint(i), Text: "x"})
+	}
+	await(t, s, "the living one has all", func(v platform.View) bool { return v.Counts().Acked == 6 })
+	for _, r := range s.Journal() {
+		if r.Kind == platform.Delivered && r.Attempt == 2 && r.Stream != 2 {
+			t.Errorf("event %s was sent again to the stream that had not answered", r.Event)
+		}
+	}
+}
+
+func TestSticky(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		sticky bool
+		most   int
+	}{"sticky": {true, 1}, "in turn": {false, 2}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, _ := start(t, platform.Options{Sticky: c.sticky, RedeliverAfter: time.Hour})
+			for range 2 {
+				connect(t, s, func(context.Context, *chat.Inbound) error { return nil })
+			}
+			for i := range 40 {
+				s.Post(platform.Say{Channel: "c", Thread: fmt.Sprint(i % 10), Text: "x"})
+				s.Post(platform.Say{Channel: "c", Thread: fmt.Sprint(i % 10), Text: "y"})
+			}
+			await(t, s, "all are acknowledged", func(v platform.View) bool { return v.Counts().Acked == 80 })
+			used, all := map[string]map[int]bool{}, map[int]bool{}
+			for _, r := range s.Journal() {
+				if r.Kind == platform.Delivered {
+					if used[r.Thread] == nil {
+						used[r.Thread] = map[int]bool{}
+					}
+					used[r.Thread][r.Stream], all[r.Stream] = true, true
+				}
+			}
+			for thread, streams := range used {
+				if len(streams) != c.most {
+					t.Errorf("thread %s was spread over %d streams, want %d", thread, len(streams), c.most)
+				}
+			}
+			if len(all) != 2 {
+				t.Errorf("%d streams were used, want both", len(all))
+			}
+		})
+	}
+}
+
+// TestObserve: a test can act between what the platform did and what the app knows.
+func TestObserve(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	var seen []string
+	var standing []int
+	var s *platform.Server
+	s, b := start(t, platform.Options{Latency: 5 * time.Millisecond, Observe: func(st platform.Stage, c platform.Call) {
+		n := len(s.Messages("c", "t"))
+		mu.Lock()
+		defer mu.Unlock()
+		seen = append(seen, string(c.Op)+" "+string(st))
+		standing = append(standing, n)
+	}})
+	began := time.Now()
+	if _, err := b.Send(t.Context(), post(b, "d", "x")); err != nil {
+		t.Fatal(err)
+	}
+	if d := time.Since(began); d < 5*time.Millisecond {
+		t.Errorf("the call took %s, less than the latency", d)
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if diff := cmp.Diff([]string{"send arrived", "send applied"}, seen); diff != "" {
+		t.Errorf("stages (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]int{0, 1}, standing); diff != "" {
+		t.Errorf("messages that stood (-want +got):\n%s", diff)
+	}
+}
+
+// TestGarbage: what is no protocol is refused and noted; the platform stays up.
+func TestGarbage(t *testing.T) {
+	t.Parallel()
+	s, b := start(t, platform.Options{})
+	base, _, err := wire.ParseAddress(s.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, body := range map[string]string{"no JSON": "hello", "truncated": `{"channel":"c","te`, "wrong type": `{"channel":7}`, "huge": `{"text":"` + strings.Repeat("x", wire.MaxLine) + `"}`} {
+		resp, err := http.Post(base+wire.SendPath, "application/json", strings.NewReader(body))
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		resp.Body.Close()
+		if resp.StatusCode != http.StatusBadRequest {
+			t.Errorf("%s: status %d", name, resp.StatusCode)
+		}
+	}
+	resp, err := http.Get(base + wire.StreamPath)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	if resp.StatusCode != http.StatusUpgradeRequired {
+		t.Errorf("a stream without its protocol: status %d", resp.StatusCode)
+	}
+	if c := s.Counts(); c.Refused != 4 || c.Sent != 0 {
+		t.Errorf("counts %+v, want four refusals", c)
+	}
+	if _, err := b.Send(t.Context(), post(b, "d", "x")); err != nil {
+		t.Error(err)
+	}
 }

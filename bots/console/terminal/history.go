@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"herald/bots/console/proto"
 )
 
 // maxHistory is how many entries are kept.
@@ -34,11 +36,15 @@ func openHistory(path string) (*history, error) {
 	}
 	defer f.Close()
 	lines := 0
-	for sc := bufio.NewScanner(f); sc.Scan(); lines++ {
+	sc := bufio.NewScanner(f)
+	for sc.Buffer(nil, 8*proto.MaxText); sc.Scan(); lines++ {
 		var s string
 		if json.Unmarshal(sc.Bytes(), &s) == nil && s != "" {
 			h.push(strip(s))
 		}
+	}
+	if err := sc.Err(); err != nil {
+		return h, fmt.Errorf("read the terminal's history %s: %w", path, err)
 	}
 	if lines > 2*maxHistory {
 		return h, h.rewrite()

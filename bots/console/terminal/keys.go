@@ -52,6 +52,9 @@ func (m *ui) interrupt() tea.Cmd {
 		m.own[k] = true
 		return m.calls.say(m.calls.ctx, k, stopWord)
 	case m.cancel != nil: // not taken yet: it is withdrawn, and all behind it
+		for _, text := range m.queue[1:] {
+			m.withdrawn(text)
+		}
 		m.queue = m.queue[:1]
 		m.cancel()
 		return nil

@@ -214,12 +214,14 @@ func (m *ui) settle(msg saidMsg) tea.Cmd {
 	case msg.err == nil:
 		m.talk.said(msg.id)
 	case errors.Is(msg.err, context.Canceled):
-		m.complain("not sent: " + firstLine(msg.text) + " (↑ brings it back)")
+		m.withdrawn(msg.text)
 	default:
 		m.complain("not sent: " + msg.err.Error())
 	}
 	return nil
 }
+
+func (m *ui) withdrawn(text string) { m.complain("not sent: " + firstLine(text) + " (↑ brings it back)") }
 
 func firstLine(s string) string {
 	s, _, more := strings.Cut(s, "\n")
