@@ -156,7 +156,7 @@ func (p *platform) post(post *chat.Post) *message {
 	defer p.mu.Unlock()
 	if p.caps.Nonce {
 		for _, m := range p.messages {
-			if m.nonce == post.Nonce() && time.Since(m.at) < p.caps.NonceFor {
+			if m.nonce == post.Nonce() && m.conv == post.Conversation && time.Since(m.at) < p.caps.NonceFor {
 				return m
 			}
 		}
