@@ -92,9 +92,7 @@ func (c *call) next() *candidate {
 			return x
 		}
 	}
-	if len(c.list) > 1 {
-		c.r.o.Log.Warn("no model left that is not down; trying one that is", "model", open[0].Name)
-	}
+	c.r.o.Log.Warn("no model left that is not down; trying one that is", "model", open[0].Name)
 	return open[0]
 }
 

@@ -176,6 +176,9 @@ func TestHealth(t *testing.T) {
 		if b.tried() != "a b" {
 			t.Errorf("tried %q", b.tried())
 		}
+		if !strings.Contains(b.log.String(), `level=WARN msg="no model left that is not down; trying one that is" model=a`) {
+			t.Errorf("no warning in the log:\n%s", b.log.String())
+		}
 		if p, err := b.Pick("", "", ""); err != nil || p.Name != "a" {
 			t.Errorf("pick %+v, %v", p, err)
 		}

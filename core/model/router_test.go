@@ -3,6 +3,7 @@ package model_test
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -19,6 +20,7 @@ type bench struct {
 	now      time.Time
 	slept    []time.Duration
 	attempts []model.Attempt
+	log      strings.Builder
 }
 
 func newBench(t *testing.T, retry model.Retry, models ...model.Configured) *bench {
@@ -33,6 +35,7 @@ func newBench(t *testing.T, retry model.Retry, models ...model.Configured) *benc
 			return ctx.Err()
 		},
 		Random:  func() float64 { return 0 },
+		Log:     slog.New(slog.NewTextHandler(&b.log, nil)),
 		Observe: func(a model.Attempt) { b.attempts = append(b.attempts, a) },
 	})
 	if err := b.Replace(models); err != nil {
