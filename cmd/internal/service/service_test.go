@@ -389,7 +389,7 @@ func TestOpenFails(t *testing.T) {
 		is   error
 	}{
 		{"address in use", []string{"HERALD_HTTP__LISTEN=" + taken.svc.Address()}, `set http.listen to another one or to "off"`, nil},
-		{"a store that keeps too little", []string{"HERALD_STORE__URL=redis://127.0.0.1:1"}, "127.0.0.1:1", store.ErrUnavailable},
+		{"a server that is not there", []string{"HERALD_STORE__URL=redis://127.0.0.1:1"}, "127.0.0.1:1", store.ErrUnavailable},
 		{"no rights", []string{"HERALD_STORE__URL=sqlite:/proc/none/x.db"}, "/proc/none", nil},
 	}
 	for _, tt := range tests {
@@ -401,5 +401,29 @@ func TestOpenFails(t *testing.T) {
 				t.Errorf("got %v, want %q", err, tt.want)
 			}
 		})
+	}
+}
+
+// An operator who demands that everything acknowledged is kept gets no service on a store that could lose it.
+func TestRequirePersistence(t *testing.T) {
+	t.Parallel()
+	for _, demand := range []bool{true, false} {
+		cfg := load(t, "HERALD_STORE__URL=redis://127.0.0.1:1", fmt.Sprint("HERALD_STORE__REQUIRE_PERSISTENCE=", demand))
+		s, err := service.New(t.Context(), service.Options{
+			Config: cfg, Log: slog.New(slog.DiscardHandler), Secrets: new(redact.Secrets), NoConsole: true, NoHTTP: true,
+			Store: memory.New(memory.Options{}), Models: scripted(),
+		})
+		if !demand {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+			continue
+		}
+		if !errors.Is(err, store.ErrUnavailable) || !strings.Contains(err.Error(), "store.require_persistence") {
+			t.Errorf("got %v", err)
+		}
 	}
 }
