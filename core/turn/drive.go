@@ -60,16 +60,28 @@ func (r *run) handle(ctx context.Context, poke <-chan struct{}) (err error) {
 	}()
 	r.rework(ctx)
 	defer r.interrupt(nil)
-	if r.Spawn != nil && poke != nil {
-		watching, stop := context.WithCancel(ctx)
-		watched := make(chan struct{})
-		go func() {
-			defer close(watched)
-			r.watch(watching, poke)
-		}()
-		defer func() { stop(); <-watched }()
+	if r.Spawn != nil {
+		r.poke = poke
 	}
+	r.attend(ctx)
+	defer func() { r.unattend() }()
 	return r.drive(ctx)
+}
+
+// attend begins to watch for stops; unattend ends that. A poke that comes after the last look at the inbox must be left to the worker,
+// which then claims the member anew: the watch ends before each commit that could release the claim.
+func (r *run) attend(ctx context.Context) {
+	r.unattend = func() {}
+	if r.poke == nil {
+		return
+	}
+	watching, stop := context.WithCancel(ctx)
+	watched := make(chan struct{})
+	go func() {
+		defer close(watched)
+		r.watch(watching, r.poke)
+	}()
+	r.unattend = func() { stop(); <-watched }
 }
 
 // isCrash reports whether a panic is a simulation's end of a process, which nobody may survive.
@@ -112,10 +124,12 @@ func (r *run) drive(ctx context.Context) error {
 		if len(ds) == 1 {
 			switch d := ds[0]; d.Do {
 			case session.Say:
+				r.unattend()
 				done, err := r.finish(ctx, d.Text)
 				if done || !errors.Is(err, ErrStopped) {
 					return err
 				}
+				r.attend(ctx)
 				if err := r.lookAgain(ctx); err != nil {
 					return err
 				}
@@ -124,18 +138,22 @@ func (r *run) drive(ctx context.Context) error {
 				r.fail("loop", "I came to no end: "+d.Text+".", d.Text)
 				continue
 			case session.Park:
+				r.unattend()
 				done, err := r.park(ctx, d.Until)
 				if done || err != nil {
 					return err
 				}
+				r.attend(ctx)
 				continue
 			default: // performed below
 			}
 		}
 		if len(ds) == 0 && len(r.busy) == 0 {
+			r.unattend()
 			return r.idle(ctx)
 		}
 		if len(r.busy) == 0 && stopping(ctx) {
+			r.unattend()
 			return r.yield(ctx)
 		}
 		if err := r.performAll(ctx, ds); err != nil {

@@ -67,6 +67,9 @@ type run struct {
 		cancel context.CancelCauseFunc
 	}
 	agents map[string]prompt.Agent
+	// poke tells of news while the claim is held; nil when nobody watches. unattend ends the watch.
+	poke     <-chan struct{}
+	unattend func()
 
 	fresh   bool // the inbox was read and nothing was awaited since
 	reopen  *conversation.Control
