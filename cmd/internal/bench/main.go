@@ -77,6 +77,7 @@ func parse(args []string, out io.Writer) (plan, error) {
 	rounds := fs.Int("rounds", 0, "rounds over all stores; the best and the median are shown")
 	messages := fs.Int("messages", 0, "messages at 64 in flight")
 	stores := fs.String("stores", strings.Join(p.Stores, ","), "stores to measure")
+	starts := fs.Int("starts", -1, "starts of the shipped program; 0 leaves it out")
 	profile := fs.String("profile", "", "write processor and heap profiles of the service to this folder")
 	if err := fs.Parse(args); err != nil {
 		return plan{}, err
@@ -92,6 +93,9 @@ func parse(args []string, out io.Writer) (plan, error) {
 	}
 	if *messages > 0 {
 		p.SixtyFour = *messages
+	}
+	if *starts >= 0 {
+		p.Starts = *starts
 	}
 	p.Profile = *profile
 	p.Stores = strings.Split(*stores, ",")

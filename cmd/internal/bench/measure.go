@@ -96,7 +96,7 @@ func measureStore(ctx context.Context, p plan, name, dir string, r *report) (err
 		return err
 	}
 	defer func() { err = errors.Join(err, stop()) }()
-	for _, step := range []func(context.Context) error{g.idle, g.introduce, g.one, g.sixteen, g.sixtyFour, g.paced, g.crowded, g.check} {
+	for _, step := range []func(context.Context) error{g.idle, g.introduce, g.one, g.sixteen, g.sixtyFour, g.paced, g.backToBack, g.crowded, g.check} {
 		if err := step(ctx); err != nil {
 			return err
 		}
@@ -264,6 +264,18 @@ func (g *rig) paced(ctx context.Context) error {
 	}
 	g.latency(from, mSteadyP50, mSteadyP99)
 	return nil
+}
+
+// backToBack is one person who answers each answer at once: what follows an answer must not stand in the way of the next question.
+func (g *rig) backToBack(ctx context.Context) error {
+	from := len(g.board.msgs)
+	alone := *g.load
+	alone.sessions = 1
+	if err := alone.closed(ctx, 1, g.One); err != nil {
+		return err
+	}
+	g.latency(from, mBackP50, mBackP99)
+	return g.settled(ctx)
 }
 
 func (g *rig) crowded(ctx context.Context) error {

@@ -25,6 +25,8 @@ const (
 	mSixtyFourP99    = "event to reply ms, 64 in flight, p99"
 	mSteadyP50       = "event to reply ms, steady 100/s, p50"
 	mSteadyP99       = "event to reply ms, steady 100/s, p99"
+	mBackP50         = "event to reply ms, one thread back to back, p50"
+	mBackP99         = "event to reply ms, one thread back to back, p99"
 	mCrowdRate       = "messages/s, 4 threads × 16 in flight"
 	mTrips           = "store round trips a plain turn"
 	mWrites          = "durable writes a plain turn"
@@ -67,6 +69,8 @@ func rows() []row {
 		{mSixtyFourP99, 2, false, false, none},
 		{mSteadyP50, 2, false, false, none},
 		{mSteadyP99, 2, false, false, 10},
+		{mBackP50, 2, false, false, none},
+		{mBackP99, 2, false, false, none},
 		{mCrowdRate, 0, true, false, none},
 		{mTrips, 2, false, false, 8},
 		{mWrites, 2, false, false, 4},
