@@ -31,7 +31,7 @@ func Chat(ctx context.Context, opt Options) error {
 	run, cancel := context.WithCancel(ctx)
 	calls := &calls{ctx: run, client: c}
 	model := newUI(calls, newRenderer(!opt.plainOnly()), hist, opt.Replay)
-	p := tea.NewProgram(model, tea.WithContext(run), tea.WithInput(opt.In), tea.WithOutput(opt.Out), tea.WithEnvironment(opt.Environ), tea.WithoutSignalHandler())
+	p := tea.NewProgram(model, tea.WithInput(opt.In), tea.WithOutput(opt.Out), tea.WithEnvironment(opt.Environ), tea.WithoutSignalHandler())
 	var follower sync.WaitGroup
 	follower.Go(func() {
 		err := c.Follow(run, func(r *proto.Record) error {
@@ -41,6 +41,10 @@ func Chat(ctx context.Context, opt Options) error {
 		if run.Err() == nil {
 			p.Send(endedMsg{err})
 		}
+	})
+	follower.Go(func() { // an orderly end: the library does not wait for its reader when it is given a context that ends
+		<-run.Done()
+		p.Send(endedMsg{})
 	})
 	last, err := p.Run()
 	cancel()

@@ -207,7 +207,7 @@ func TestScreenSurvivesARestart(t *testing.T) {
 	s.down()
 	sc.shows("the service is away; waiting for it")
 	sc.keys("one\rtwo\rthree\r") // typed while it is away: sent when it is back, once and in order
-	sc.shows("3 messages wait")
+	sc.shows("› three")
 	s.up()
 	sc.shows("re: three")
 	s.heard("one", "two", "three")

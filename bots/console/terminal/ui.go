@@ -221,7 +221,9 @@ func (m *ui) settle(msg saidMsg) tea.Cmd {
 	return nil
 }
 
-func (m *ui) withdrawn(text string) { m.complain("not sent: " + firstLine(text) + " (↑ brings it back)") }
+func (m *ui) withdrawn(text string) {
+	m.complain("not sent: " + firstLine(text) + " (↑ brings it back)")
+}
 
 func firstLine(s string) string {
 	s, _, more := strings.Cut(s, "\n")
@@ -281,7 +283,7 @@ func (m *ui) state() string {
 	switch {
 	case m.notice != "":
 		return m.notice
-	case m.link != "" && len(m.queue) > 0:
+	case m.link != "" && len(m.queue) > 1:
 		return fmt.Sprintf("%s, %d messages wait", m.link, len(m.queue))
 	case m.link != "":
 		return m.link
