@@ -92,6 +92,39 @@ func TestLookBackWaitsForTheTimeout(t *testing.T) {
 	}
 }
 
+// TestOutageOfARepeat: that a second attempt surely did nothing says nothing about the first, which stands.
+func TestOutageOfARepeat(t *testing.T) {
+	t.Parallel()
+	for _, f := range []fault{limit, away, refuse} {
+		synctest.Test(t, func(t *testing.T) {
+			caps := withBoth
+			caps.NonceFor = time.Minute
+			r := newRig(t, caps)
+			r.retryAfter = 5 * time.Minute
+			sends := 0
+			began := time.Now()
+			r.faults = func(c call) fault {
+				switch {
+				case c.op != "send":
+				case sends == 0:
+					sends++
+					return lost
+				case time.Since(began) < 2*time.Minute:
+					return f
+				}
+				return fine
+			}
+			r.rules.MaxAttempts = 100
+			r.say(conv(1), answer("a", "one"))
+			r.run(10 * time.Minute)
+			if diff := cmp.Diff([]string{"one"}, r.shown(conv(1))); diff != "" {
+				t.Errorf("%s: %s", f, diff)
+			}
+			r.settled(conv(1), "a")
+		})
+	}
+}
+
 func TestRetryAfterIsKept(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {

@@ -129,6 +129,79 @@ func TestExpressAfterTheStop(t *testing.T) {
 	})
 }
 
+// TestExpressOfALiveMessage: the delivery that stands in the outbox already is no other; the message is edited, and no new one made.
+func TestExpressOfALiveMessage(t *testing.T) {
+	t.Parallel()
+	for _, other := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRig(t, withNonce)
+			d, _ := r.draft("a", "thinking")
+			r.say(conv(1), d)
+			w, stop := r.start()
+			defer stop()
+			synctest.Wait()
+			if other {
+				r.faults = func(call) fault { return away }
+				r.say(conv(1), answer("b", "waits"))
+				synctest.Wait()
+			}
+			r.finish(d, "done|more")
+			if outbox.Arm(d, time.Now()) {
+				t.Error("a message that stands was armed")
+			}
+			p := conversation.Partition(conv(1))
+			done := w.Express(p)
+			guard, ops := outbox.Express(p, d, true, "me", lease)
+			res, err := r.st.Commit(t.Context(), store.Commit{ID: newID(), Partition: p, Guards: []store.Guard{guard}, Ops: ops})
+			if (err != nil) != other {
+				t.Fatalf("with another that waits %t: %v", other, err)
+			}
+			if other {
+				_ = done(t.Context(), nil, outbox.Taken{})
+				return
+			}
+			if err := done(t.Context(), res.Taken[0], outbox.Taken{Delivery: d, Version: res.Versions[0], Now: res.Now}); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+			if diff := cmp.Diff([]string{"done", "more"}, r.shown(conv(1))); diff != "" {
+				t.Error(diff)
+			}
+			r.settled(conv(1), "a")
+		})
+	}
+}
+
+// TestExpressWaitsForItsPlace: the attempt is counted anew for the instant of the send, so that nobody looks for it too soon.
+func TestExpressWaitsForItsPlace(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, withLookBack)
+		r.paces = outbox.Paces{Channel: 4 * time.Second}
+		if _, _, err := r.st.Reserve(t.Context(), -1, r.paces.For(conv(1), outbox.Sends)...); err != nil {
+			t.Fatal(err)
+		}
+		w, stop := r.start()
+		defer stop()
+		r.faults = func(c call) fault {
+			if c.op == "send" {
+				if p := r.list(conv(1), conversation.Outgoing)["a"].Pieces[0]; !p.TriedAt.Equal(time.Now()) || p.Attempts != 1 {
+					t.Errorf("at the send the store says %+v, want one attempt at %v", p, time.Now())
+				}
+			}
+			return fine
+		}
+		if took, err := r.express(w, conv(1), "me", answer("a", "one")); err != nil || !took {
+			t.Fatal(took, err)
+		}
+		time.Sleep(5 * time.Second)
+		if diff := cmp.Diff([]string{"one"}, r.shown(conv(1))); diff != "" {
+			t.Error(diff)
+		}
+		r.settled(conv(1), "a")
+	})
+}
+
 func TestArm(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1000, 0)

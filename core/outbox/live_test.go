@@ -119,13 +119,14 @@ func TestChangedMeanwhile(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
 		name string
-		// failing: the send fails, and that is what must not be lost.
+		// fault is what becomes of the first send: that must not be lost.
 		fault fault
 		sends int
+		finds int
 	}{
-		{"with a receipt", fine, 1},
-		{"with a refusal", refuse, 2},
-		{"with an unknown outcome", lost, 1},
+		{"with a receipt", fine, 1, 0},
+		{"with a refusal", refuse, 2, 0},
+		{"with an unknown outcome", lost, 1, 1},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
@@ -150,6 +151,9 @@ func TestChangedMeanwhile(t *testing.T) {
 				}
 				if n := r.count("send"); n != tc.sends {
 					t.Errorf("%d sends, want %d", n, tc.sends)
+				}
+				if n := r.count("find"); n != tc.finds {
+					t.Errorf("%d look-backs, want %d", n, tc.finds)
 				}
 				r.settled(conv(1), "a")
 				if n := len(r.list(conv(1), conversation.Sent)["a"].Covers); n != 2 {

@@ -188,6 +188,9 @@ func TestProgressIsNotStarved(t *testing.T) {
 			}
 			time.Sleep(900 * time.Millisecond)
 		}
+		if len(r.shown(conv(1000))) != 1 {
+			t.Error("progress was not shown for more than a minute")
+		}
 		time.Sleep(30 * time.Second)
 		r.settled(conv(1000), "x")
 	})
