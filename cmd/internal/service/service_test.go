@@ -3,6 +3,7 @@ package service_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -10,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -24,6 +26,7 @@ import (
 	"herald/core/chat"
 	"herald/core/model"
 	"herald/core/model/modeltest"
+	"herald/core/people"
 	"herald/core/store"
 	"herald/core/store/memory"
 )
@@ -181,10 +184,15 @@ func TestAnswersAndCounts(t *testing.T) {
 	if code, body := r.get("/readyz"); code != http.StatusOK || !strings.Contains(body, "store: ok") {
 		t.Errorf("readyz: %d %q", code, body)
 	}
+	// The platform shows an answer before its receipt is in the store.
+	r.until("settled", func() bool {
+		_, body := r.get("/metrics")
+		return strings.Contains(body, `herald_deliveries_total{outcome="settled"} 1`)
+	})
 	_, body := r.get("/metrics")
 	for _, want := range []string{
 		`herald_events_total{kind="message",outcome="kept",reason="message"} 1`, `herald_turns_total{outcome="answered"} 1`,
-		`herald_model_attempts_total{model="script",result="ok"} 1`, `herald_deliveries_total{outcome="settled"} 1`, `herald_ready 1`,
+		`herald_model_attempts_total{model="script",result="ok"} 1`, `herald_ready 1`,
 		`herald_build_info{version="test"} 1`, `herald_model_state{model="script",state="healthy"} 1`, `herald_worker_claims_total{agenda="turns"}`,
 		"herald_store_round_trips_total", "herald_turn_duration_seconds_count 1", `herald_model_tokens_total{kind="output",model="script"}`,
 	} {
@@ -202,13 +210,24 @@ func TestStopsInOrder(t *testing.T) {
 		close(begun)
 		return modeltest.Reply{Text: "done slowly", FirstDelay: 300 * time.Millisecond}, true
 	}
-	r := start(t, load(t), func(o *service.Options) { o.Models = scripted(slow) })
+	var receiver chat.Receiver
+	r := start(t, load(t), func(o *service.Options) {
+		o.Models = scripted(slow)
+		open := o.Platforms[0].Open
+		o.Platforms[0].Open = func(rcv chat.Receiver) (service.Connection, error) {
+			receiver = rcv
+			return open(rcv)
+		}
+	})
 	told := r.ask("take your time")
 	<-begun
 	if err := r.end(); err != nil {
 		t.Fatalf("%v\n%s", err, r.log)
 	}
 	late := r.ask("too late")
+	if out, err := receiver.Receive(t.Context(), &chat.Inbound{Kind: chat.Message, Text: "too late too"}); err == nil || !strings.Contains(err.Error(), "stopping") {
+		t.Errorf("an event that comes at the stop: %q, %v", out, err)
+	}
 	r.chat.Look(func(v platform.View) {
 		all := v.Answers(told.Message)
 		if len(all) != 1 || all[0].Live || all[0].Text != "done slowly" {
@@ -425,5 +444,50 @@ func TestRequirePersistence(t *testing.T) {
 		if !errors.Is(err, store.ErrUnavailable) || !strings.Contains(err.Error(), "store.require_persistence") {
 			t.Errorf("got %v", err)
 		}
+	}
+}
+
+// What needs no restart is in force at once: admins in the store, the log's level, the models.
+func TestApply(t *testing.T) {
+	t.Parallel()
+	st, level := memory.New(memory.Options{}), new(slog.LevelVar)
+	admins := func() []chat.IdentityID {
+		answers, err := st.Read(t.Context(), store.Get{Partition: people.System, Key: people.AdminsKey})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var a people.Admins
+		if doc, ok := answers[0].Doc(); ok {
+			if err := json.Unmarshal(doc.Value, &a); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return a.Identities
+	}
+	secrets := new(redact.Secrets)
+	s, err := service.New(t.Context(), service.Options{
+		Config: load(t, "HERALD_ADMINS=slack:T1/U1"), Log: slog.New(slog.DiscardHandler), Level: level, Secrets: secrets, NoConsole: true, NoHTTP: true, Store: st,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := admins(); !slices.Equal(got, []chat.IdentityID{"slack:T1/U1"}) {
+		t.Errorf("admins at the start: %v", got)
+	}
+	next := load(t, "HERALD_ADMINS=discord:7", "HERALD_LOG__LEVEL=debug", "KEY=sk-canary-4711", "HERALD_PROVIDERS__P__API_KEY_ENV=KEY", "HERALD_PROVIDERS__P__DEFAULT_MODEL=m")
+	if err := s.Apply(t.Context(), next); err != nil {
+		t.Fatal(err)
+	}
+	if got := admins(); !slices.Equal(got, []chat.IdentityID{"discord:7"}) {
+		t.Errorf("admins after the change: %v", got)
+	}
+	if level.Level() != slog.LevelDebug {
+		t.Errorf("level %v", level.Level())
+	}
+	if got := secrets.Clean("sk-canary-4711"); got != redact.Placeholder {
+		t.Errorf("a new secret is not known: %q", got)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
 	}
 }
