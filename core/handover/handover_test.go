@@ -276,7 +276,8 @@ func TestWhatCannotBeTaken(t *testing.T) {
 	}
 }
 
-// TestPoison: an entry with which the process dies is set aside, and its neighbours arrive.
+// TestPoison: an entry with which the process dies is set aside, and its neighbours arrive, those in its partition and those whose claims
+// died with it.
 func TestPoison(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -293,7 +294,14 @@ func TestPoison(t *testing.T) {
 			}
 		}
 		r.owe(message("before"), &conversation.Owed{ID: "bad", Kind: "bad", To: target, At: time.Now()}, message("after"))
-		for range 10 {
+		const beside = 20
+		for i := range beside {
+			from := part(fmt.Sprintf("beside%d", i))
+			if _, err := r.st.Commit(t.Context(), store.Commit{ID: newID(), Partition: from, Ops: conversation.Owe(from, message(fmt.Sprintf("beside%d", i)))}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for range 15 {
 			r.live(&process{}, 2*lease)
 		}
 		if n := deaths.Load(); n != 5 {
@@ -302,8 +310,8 @@ func TestPoison(t *testing.T) {
 		if ls := r.letters(); len(ls) != 1 || ls[0].ID != "bad" || ls[0].Reason != handover.ReasonPoison {
 			t.Errorf("letters %+v", ls)
 		}
-		if n := len(r.docs(target, conversation.Inbox)); n != 2 {
-			t.Errorf("%d messages arrived, want both neighbours", n)
+		if n := len(r.docs(target, conversation.Inbox)); n != 2+beside {
+			t.Errorf("%d messages arrived, want all %d neighbours", n, 2+beside)
 		}
 		r.clean()
 	})

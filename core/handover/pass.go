@@ -121,9 +121,9 @@ func (p *pass) offer(ctx context.Context, e *entry) error {
 		return nil
 	}
 	before := e.tries
-	if p.claim.Attempt > 1 {
-		// The claim before this one ended without a release. Should this entry be why, it is counted before it is offered.
-		e.tries = max(e.tries, p.claim.Attempt-1) + 1
+	if p.claim.Attempt >= suspectFrom {
+		// The last claims ended without a release. Should this entry be why, its attempt is counted before it is made.
+		e.tries = max(e.tries, suspectFrom-1) + 1
 		p.ops = append(p.ops, p.count(e))
 		if err := p.flush(ctx, "handover.count/"); err != nil {
 			return err
@@ -155,7 +155,7 @@ func (p *pass) offer(ctx context.Context, e *entry) error {
 		p.later(e, p.pause(age))
 		return nil
 	}
-	e.tries = max(e.tries, before+1)
+	e.tries = before + 1
 	o.Log.Error("a handover failed", "partition", p.from, "handover", e.owed.ID, "to", e.owed.To, "attempts", e.tries, "error", err)
 	p.done = append(p.done, p.event(e, EventFailed))
 	if e.tries >= o.MaxAttempts {

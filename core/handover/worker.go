@@ -2,8 +2,10 @@ package handover
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"time"
 
 	"herald/core/store"
@@ -53,7 +55,16 @@ type Event struct {
 type Worker struct {
 	*worker.Worker
 	o Options
+	// suspects lets one partition at a time be handled whose last claims ended in a crash, so that an entry that kills the process does
+	// not use up the attempts of those beside it.
+	suspects sync.Mutex
 }
+
+// suspectFrom is the attempt from which a claim is handled alone: two crashes in a row are no accident. Only attempts made alone are held
+// against an entry; a claim that ended because its neighbour killed the process says nothing.
+const suspectFrom = 3
+
+var errSuspect = errors.New("another partition whose last claims ended in a crash is being handled")
 
 // NewWorker makes a worker. Of loop only Holder, Lease, Concurrency, Poll and Grace are used; the rest comes from o.
 func NewWorker(o Options, loop worker.Options) (*Worker, error) {
@@ -93,6 +104,12 @@ const maxNoted = store.MaxOps / 2
 // [worker.Handler].
 func (w *Worker) Handle(ctx context.Context, claim store.Claim, _ <-chan struct{}) error {
 	p := &pass{w: w, claim: claim, from: claim.Member.Partition()}
+	if claim.Attempt >= suspectFrom {
+		if !w.suspects.TryLock() {
+			return worker.GiveBack(errSuspect, w.o.MinPause)
+		}
+		defer w.suspects.Unlock()
+	}
 	if err := p.load(ctx); err != nil {
 		return err
 	}

@@ -68,7 +68,8 @@ func New(o Options) (*Deliverer, error) {
 	return &Deliverer{o: o}, nil
 }
 
-// suspectFrom is the attempt from which a claim is handled alone: two crashes in a row are no accident.
+// suspectFrom is the attempt from which a claim is handled alone: two crashes in a row are no accident. Only attempts made alone are held
+// against a delivery; a claim that ended because its neighbour killed the process says nothing.
 const suspectFrom = 3
 
 var (
@@ -89,8 +90,10 @@ func (d *Deliverer) Run(ctx context.Context, claim store.Claim, _ <-chan struct{
 	if err := p.load(ctx); err != nil {
 		return p.failed(ctx, err)
 	}
-	if claim.Attempt > d.o.Rules.MaxAttempts {
-		p.poison()
+	if claim.Attempt >= suspectFrom {
+		if err := p.accuse(ctx); err != nil {
+			return p.failed(ctx, err)
+		}
 	}
 	return p.failed(ctx, p.run(ctx))
 }

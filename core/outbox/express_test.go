@@ -141,7 +141,7 @@ func TestExpressOfALiveMessage(t *testing.T) {
 			defer stop()
 			synctest.Wait()
 			if other {
-				r.faults = func(call) fault { return away }
+				r.fail(func(call) fault { return away })
 				r.say(conv(1), answer("b", "waits"))
 				synctest.Wait()
 			}
@@ -183,14 +183,14 @@ func TestExpressWaitsForItsPlace(t *testing.T) {
 		}
 		w, stop := r.start()
 		defer stop()
-		r.faults = func(c call) fault {
+		r.fail(func(c call) fault {
 			if c.op == "send" {
 				if p := r.list(conv(1), conversation.Outgoing)["a"].Pieces[0]; !p.TriedAt.Equal(time.Now()) || p.Attempts != 1 {
 					t.Errorf("at the send the store says %+v, want one attempt at %v", p, time.Now())
 				}
 			}
 			return fine
-		}
+		})
 		if took, err := r.express(w, conv(1), "me", answer("a", "one")); err != nil || !took {
 			t.Fatal(took, err)
 		}

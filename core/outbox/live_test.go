@@ -105,7 +105,7 @@ func TestResendHoldsUpNobody(t *testing.T) {
 		if diff := cmp.Diff([]string{"done", "next"}, r.shown(conv(1))); diff != "" {
 			t.Error(diff)
 		}
-		m.text = "a late edit of the old holder"
+		r.platform.locked(func() { m.text = "a late edit of the old holder" })
 		time.Sleep(31 * time.Second)
 		if diff := cmp.Diff([]string{"done", "next"}, r.shown(conv(1))); diff != "" {
 			t.Errorf("after the old lease: %s", diff)
@@ -214,7 +214,7 @@ func TestTryEdit(t *testing.T) {
 			t.Errorf("after the pace: %t, %v, shows %q", done, err, m.text)
 		}
 		time.Sleep(time.Second)
-		r.faults = first(1, "edit", limit)
+		r.fail(first(1, "edit", limit))
 		var outage *chat.Outage
 		if done, err := edit(t.Context(), "x"); done || !errors.As(err, &outage) {
 			t.Errorf("a refused edit: %t, %v", done, err)

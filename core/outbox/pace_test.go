@@ -39,7 +39,7 @@ func TestChannelTakesTurns(t *testing.T) {
 		time.Sleep((threads*pieces + 1) * time.Second)
 		var last time.Time
 		said := map[chat.Conversation]int{}
-		for _, m := range r.messages {
+		for _, m := range r.all() {
 			if m.conv == other {
 				continue
 			}
@@ -91,7 +91,7 @@ func TestLongQueueHoldsNoSlot(t *testing.T) {
 		}
 		time.Sleep(threads*time.Second + 100*time.Millisecond)
 		var said, want []string
-		for i, m := range r.messages {
+		for i, m := range r.all() {
 			if m.conv == other {
 				continue
 			}
@@ -156,7 +156,7 @@ func TestUrgency(t *testing.T) {
 				}
 				time.Sleep(3 * time.Minute)
 				before := 0
-				for _, m := range r.messages {
+				for _, m := range r.all() {
 					if m.text == "x" {
 						break
 					}

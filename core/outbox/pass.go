@@ -60,6 +60,9 @@ type pass struct {
 	// place is what the head has taken; noted says that the store holds its document.
 	place *place
 	noted bool
+	// accused is the suspect that the store knows of. alone is the delivery that this pass is about, "" for all.
+	accused suspect
+	alone   string
 	// receipts: what is dirty says what stands on the platform, and must not be lost.
 	receipts bool
 	released bool
@@ -77,7 +80,8 @@ func (d *Deliverer) pass(claim store.Claim) *pass {
 
 // load reads what waits. What was done and is not saved yet is kept for documents that another writer has changed meanwhile.
 func (p *pass) load(ctx context.Context) error {
-	answers, err := p.o.Store.Read(ctx, store.List{Partition: p.part, Collection: conversation.Outgoing}, store.Get{Partition: p.part, Key: placeKey})
+	answers, err := p.o.Store.Read(ctx, store.List{Partition: p.part, Collection: conversation.Outgoing},
+		store.Get{Partition: p.part, Key: placeKey}, store.Get{Partition: p.part, Key: suspectKey})
 	if err != nil {
 		return err
 	}
@@ -102,6 +106,10 @@ func (p *pass) load(ctx context.Context) error {
 	p.receipts = false
 	for _, o := range old {
 		p.keep(o)
+	}
+	p.accused = suspect{}
+	if doc, ok := answers[2].Doc(); ok {
+		_ = json.Unmarshal(doc.Value, &p.accused) // what cannot be read accuses nobody
 	}
 	p.place, p.noted = nil, false
 	if doc, ok := answers[1].Doc(); ok {
@@ -217,6 +225,9 @@ func (p *pass) step(ctx context.Context) error {
 	if it == nil {
 		return p.leave(ctx, step.Until)
 	}
+	if p.alone != "" && p.alone != it.id {
+		return p.leave(ctx, p.clock.now()) // what comes next is no suspect
+	}
 	if p.adapter == nil && step.Do != Settle && step.Do != Bury {
 		return p.trouble(ctx, it, None, Sends, failure{dead: true, whole: true, code: "not_connected", text: "the platform of this conversation is not connected"})
 	}
@@ -249,13 +260,6 @@ func (p *pass) step(ctx context.Context) error {
 		return p.flush(ctx)
 	}
 	return nil
-}
-
-// poison buries the delivery that was at work when the process died each time: the first that something can be done with.
-func (p *pass) poison() {
-	if it, _ := p.next(); it != nil {
-		it.bury(ReasonPoison)
-	}
 }
 
 // failed makes of an error what the worker is told.

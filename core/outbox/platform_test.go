@@ -218,6 +218,31 @@ func (p *platform) shown(c chat.Conversation) []string {
 	return out
 }
 
+// all is every message in the order of their posts, as they are now.
+func (p *platform) all() []message {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	out := make([]message, len(p.messages))
+	for i, m := range p.messages {
+		out[i] = *m
+	}
+	return out
+}
+
+// locked runs f while nobody else looks.
+func (p *platform) locked(f func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	f()
+}
+
+// fail sets what goes wrong from now on.
+func (p *platform) fail(f func(call) fault) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.faults = f
+}
+
 // count is how often op was called.
 func (p *platform) count(op string) int {
 	p.mu.Lock()

@@ -116,6 +116,9 @@ func (p *pass) leave(ctx context.Context, at time.Time, extra ...store.Op) error
 		p.armed.dirty = true
 		p.armed = nil
 	}
+	if p.accused.Delivery != "" {
+		extra = append(extra, store.Delete{Key: suspectKey})
+	}
 	op := store.Release{Claim: p.claim}
 	if !at.IsZero() {
 		// The store counts whole milliseconds: rounded down, the member would be due a fraction before its delivery is, again and again.

@@ -204,6 +204,9 @@ func TestPoison(t *testing.T) {
 		if n := deaths.Load(); n != 5 {
 			t.Errorf("the process died %d times, want 5", n)
 		}
+		if n := len(r.list(conv(0), "suspect")); n != 0 {
+			t.Errorf("%d suspects are left", n)
+		}
 		if diff := cmp.Diff([]string{"behind"}, r.shown(conv(0))); diff != "" {
 			t.Error(diff)
 		}
