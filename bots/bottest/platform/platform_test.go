@@ -385,10 +385,15 @@ func TestFrozenApp(t *testing.T) {
 		s.Post(platform.Say{Channel: fmt.Sprint(i), Text: "x"})
 	}
 	await(t, s, "the living one has all", func(v platform.View) bool { return v.Counts().Acked == 6 })
+	before := map[string]int{}
 	for _, r := range s.Journal() {
-		if r.Kind == platform.Delivered && r.Attempt == 2 && r.Stream != 2 {
+		if r.Kind != platform.Delivered {
+			continue
+		}
+		if before[r.Event] == r.Stream {
 			t.Errorf("event %s was sent again to the stream that had not answered", r.Event)
 		}
+		before[r.Event] = r.Stream
 	}
 }
 

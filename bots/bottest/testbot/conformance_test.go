@@ -249,7 +249,7 @@ func TestSuiteFindsFaults(t *testing.T) {
 	for name := range broken {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestSuiteFindsFaults$", "-test.count=1", "-rapid.nofailfile")
+			cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestSuiteFindsFaults$", "-test.count=1", "-rapid.nofailfile", "-rapid.checks=20", "-rapid.shrinktime=1s")
 			cmd.Env = append(os.Environ(), brokenEnv+"="+name)
 			out, err := cmd.CombinedOutput()
 			if err == nil || !strings.Contains(string(out), "--- FAIL") {
