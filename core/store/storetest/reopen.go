@@ -87,12 +87,12 @@ var reopenTests = []test{
 	{name: "an embedded store keeps later wakes", needs: embedded, run: func(w *world) {
 		w.wake()
 		w.claimOne("h")
-		w.do(store.Wake{Agenda: store.Turns, Member: turn, In: time.Hour}, store.Wake{Agenda: store.Turns, Member: store.MemberOf(conv, "x"), In: time.Hour})
+		w.do(store.Wake{Agenda: store.Turns, Member: turn, In: 2 * w.lease}, store.Wake{Agenda: store.Turns, Member: store.MemberOf(conv, "x"), In: 2 * w.lease})
 		w.reopen()
 		if c := w.claimOne("h"); c.Member != turn {
 			w.Errorf("claimed %+v", c)
 		}
-		w.pass(time.Hour)
+		w.pass(2 * w.lease)
 		if got := w.claim("h", 9); len(got) != 2 {
 			w.Errorf("claimed %+v", got)
 		}
