@@ -1,5 +1,5 @@
-// Package redact keeps secrets out of logs: a handler of log/slog that replaces every secret that it was told of by a
-// placeholder, wherever it stands in a message, in a value or in what a value prints.
+// Package redact keeps secrets out of everything that is written or shown: a set of known secrets that takes them out of texts, whole or in
+// the pieces of a stream, and a handler of log/slog that does so for every record.
 //
-// It is the last net. Whoever holds a secret must not log it in the first place.
+// It is the last net. Whoever holds a secret must not log it in the first place. The package must not know where secrets come from.
 package redact

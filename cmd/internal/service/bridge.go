@@ -18,7 +18,11 @@ import (
 // The types of this file fit what one package offers to what another one asks for.
 
 // agentSource gives the engine agents as the registry has them.
-type agentSource struct{ registry *agents.Registry }
+type agentSource struct {
+	registry *agents.Registry
+	// clean takes secrets out of what an author wrote into a prompt.
+	clean func(string) string
+}
 
 // Agent is the agent id as its file stands now.
 func (s agentSource) Agent(ctx context.Context, id string) (prompt.Agent, error) {
@@ -27,7 +31,7 @@ func (s agentSource) Agent(ctx context.Context, id string) (prompt.Agent, error)
 		return prompt.Agent{}, err
 	}
 	return prompt.Agent{
-		ID: a.ID, Text: a.Prompt, Model: a.Model, Strength: a.Strength, Temperature: a.Temperature, MaxRounds: a.MaxSteps, Tools: wanted(a.Tools),
+		ID: a.ID, Text: s.clean(a.Prompt), Model: a.Model, Strength: a.Strength, Temperature: a.Temperature, MaxRounds: a.MaxSteps, Tools: wanted(a.Tools),
 	}, nil
 }
 

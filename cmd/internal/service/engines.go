@@ -69,7 +69,7 @@ func (s *Service) openEngines(context.Context) error {
 		return err
 	}
 	engine := turn.New(turn.Options{
-		Store: s.store, Agents: agentSource{s.agents}, Models: modelSource{s.router}, Tools: tools, Gate: gate,
+		Store: s.store, Agents: agentSource{s.agents, s.opts.Secrets.Clean}, Models: modelSource{s.router}, Tools: tools, Gate: gate,
 		Outbox: &outgoing{
 			worker: e.outbox, pacer: s.pacer(), adapter: s.adapter, holder: s.holder, lease: lease,
 			fail: func(err error) {
@@ -143,7 +143,7 @@ func (s *Service) tools() (*tool.Registry, tool.Gate, error) {
 		return err
 	}
 	all := append([]tool.Tool{builtin.CurrentTime(s.cfg.Location(), time.Now)}, builtin.Notes(memory.New(s.store, note))...)
-	reg, err := tool.NewRegistry(append(all, s.opts.Tools...)...)
+	reg, err := tool.NewRegistry(discreet(append(slices.Clone(all), s.opts.Tools...), s.opts.Secrets.Clean)...)
 	if err != nil {
 		return nil, nil, err
 	}

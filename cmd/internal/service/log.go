@@ -28,7 +28,7 @@ func Level(cfg *config.Config) slog.Level {
 
 // SecretsOf are the secrets that a configuration holds.
 func SecretsOf(cfg *config.Config) []string {
-	out := []string{cfg.Store.Password.Reveal()}
+	out := []string{cfg.Store.Password.Reveal(), cfg.Store.SentinelPassword.Reveal()}
 	for _, p := range cfg.Providers {
 		out = append(out, p.APIKey.Reveal())
 	}

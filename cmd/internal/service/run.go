@@ -170,7 +170,7 @@ func (r receiver) Receive(ctx context.Context, in *chat.Inbound) (chat.Outcome, 
 	if r.s.ready.stopping.Load() {
 		return "", errStopping
 	}
-	return r.s.intake.Receive(ctx, in)
+	return r.s.intake.Receive(ctx, withoutSecrets(in, r.s.opts.Secrets.Clean))
 }
 
 // facts tells a script what an answer in the terminal took.

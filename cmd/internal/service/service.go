@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/user"
 	"path/filepath"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -173,6 +174,10 @@ func (s *Service) setModels(cfg *config.Config) error {
 			return err
 		}
 		models = made
+	}
+	models = slices.Clone(models)
+	for i := range models {
+		models[i].Model = model.Redacted(models[i].Model, s.opts.Secrets.Scan)
 	}
 	return s.router.Replace(models)
 }
