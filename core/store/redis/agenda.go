@@ -100,18 +100,19 @@ func (s *Store) claimNamed(ctx context.Context, req *store.ClaimRequest, request
 	return claims, nil
 }
 
-// claim asks several buckets at once.
+// claim asks several buckets at once. What some of them gave is not held back because others could not be reached.
 func (s *Store) claim(ctx context.Context, req *store.ClaimRequest, request string, parts []part) ([]store.Claim, error) {
 	calls := make([]*call, len(parts))
 	for i, p := range parts {
 		args := append([]any{string(req.Agenda), req.Holder, millis(req.Lease), p.limit, request, "0"}, p.members...)
 		calls[i] = &call{bucket: p.bucket, script: s.scripts.claim, args: args, poll: true, repeat: func(c *call) { c.args[5] = "1" }}
 	}
-	if err := s.exec(ctx, "claim on "+string(req.Agenda), calls...); err != nil {
-		return nil, err
-	}
+	err := s.exec(ctx, "claim on "+string(req.Agenda), calls...)
 	var claims []store.Claim
 	for _, c := range calls {
+		if !c.ok {
+			continue
+		}
 		r := reader{answer: c.answer}
 		r.list(1)
 		since := r.int()
@@ -125,9 +126,10 @@ func (s *Store) claim(ctx context.Context, req *store.ClaimRequest, request stri
 			return nil, fmt.Errorf("redis: claim on %s: %w", req.Agenda, r.err)
 		}
 	}
-	if len(claims) > 0 {
-		s.stats.writes.Add(1)
+	if len(claims) == 0 {
+		return nil, err
 	}
+	s.stats.writes.Add(1)
 	return claims, nil
 }
 
@@ -149,8 +151,9 @@ type waiting struct {
 	at     int64
 }
 
-// earliest gives the first n members of an agenda in each bucket (nil: all), and the store's time. One bucket's mark is looked at too, another
-// one each time, so that a store that came back empty does not look like one without work.
+// earliest gives the first n members of an agenda in each bucket (nil: all), and the store's time. Where some nodes cannot be reached the others'
+// members are given; the error comes when those have none. One bucket's mark is looked at too, another one each time, so that a store that came
+// back empty does not look like one without work.
 func (s *Store) earliest(ctx context.Context, agenda store.Agenda, buckets []int, n int) ([]waiting, int64, error) {
 	if buckets == nil {
 		buckets = s.all
@@ -158,46 +161,66 @@ func (s *Store) earliest(ctx context.Context, agenda store.Agenda, buckets []int
 	if len(buckets) == 0 {
 		return nil, 0, ctx.Err()
 	}
+	what := "look for what is due on " + string(agenda)
 	witness := buckets[int(s.looks.Add(1))%len(buckets)]
-	calls := make([]*call, 0, len(buckets)+2)
-	for _, b := range buckets {
-		calls = append(calls, &call{bucket: b, command: []any{"zrange", s.keys.due(b, agenda), 0, n - 1, "withscores"}, idle: true})
+	looks := make([]*call, len(buckets), len(buckets)+4)
+	for i, b := range buckets {
+		looks[i] = &call{bucket: b, command: []any{"zrange", s.keys.due(b, agenda), 0, n - 1, "withscores"}, idle: true}
 	}
 	mark := &call{bucket: witness, command: []any{"hget", s.keys.mark[witness], "store"}, idle: true}
-	calls = append(calls, mark)
-	clock := &call{bucket: witness, command: []any{"time"}, idle: true}
-	if s.opt.Clock == nil {
-		calls = append(calls, clock)
+	clocks := s.clocks(ctx, buckets)
+	calls := append(append(looks, mark), clocks...)
+	failed := s.exec(ctx, what, calls...)
+	if id, _ := mark.answered().(string); mark.ok && id != s.id {
+		return nil, 0, fmt.Errorf("redis: %s: %w", what, s.changed([]int{witness}, id))
 	}
-	if err := s.exec(ctx, "look for what is due on "+string(agenda), calls...); err != nil {
-		return nil, 0, err
+	now := int64(0)
+	if s.opt.Clock != nil {
+		now = s.opt.Clock().UnixMilli()
 	}
-	if id, _ := mark.answer.(string); id != s.id {
-		return nil, 0, fmt.Errorf("redis: look for what is due on %s: %w", agenda, s.changed([]int{witness}, id))
-	}
-	now, err := s.clockAnswer(clock)
-	if err != nil {
-		return nil, 0, err
+	for _, c := range clocks {
+		if c.ok {
+			at, err := timeOf(c.answer)
+			if err != nil {
+				return nil, 0, err
+			}
+			now = max(now, at.UnixMilli())
+		}
 	}
 	var out []waiting
-	for i, b := range buckets {
-		r := reader{answer: calls[i].answer}
+	for _, c := range looks {
+		if !c.ok {
+			continue
+		}
+		r := reader{answer: c.answer}
 		r.list(0)
 		for len(r.rest) > 0 {
-			out = append(out, waiting{bucket: b, member: r.string(), at: r.int()})
+			out = append(out, waiting{bucket: c.bucket, member: r.string(), at: r.int()})
 		}
 		if r.err != nil {
 			return nil, 0, r.err
 		}
 	}
-	return out, now.UnixMilli(), nil
+	if len(out) == 0 || now == 0 {
+		return nil, now, failed
+	}
+	return out, now, nil
 }
 
-func (s *Store) clockAnswer(clock *call) (time.Time, error) {
+// clocks asks each node that holds one of the buckets for its time; a test's clock needs none.
+func (s *Store) clocks(ctx context.Context, buckets []int) []*call {
 	if s.opt.Clock != nil {
-		return instant(s.opt.Clock().UnixMilli()), nil
+		return nil
 	}
-	return timeOf(clock.answer)
+	var calls []*call
+	var asked []*node
+	for _, b := range buckets {
+		if n, err := s.nodeOf(ctx, b); err == nil && !slices.Contains(asked, n) {
+			asked = append(asked, n)
+			calls = append(calls, &call{bucket: b, command: []any{"time"}, idle: true})
+		}
+	}
+	return calls
 }
 
 // Extend renews the leases of claims, in one pipeline to each node.

@@ -116,7 +116,7 @@ func TestOneNodeIsAway(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	// Redis by default stops all nodes when one is missing; a service that wants to go on with the rest says so.
-	c := redistest.RunCluster(t, redistest.Options{Args: []string{"--cluster-require-full-coverage", "no"}})
+	c := redistest.RunCluster(t, redistest.Options{AOF: "always", Args: []string{"--cluster-require-full-coverage", "no"}})
 	s := open(t, redis.Options{URL: c.URL(), Create: true, Timeout: time.Second})
 	parts := map[int]store.Partition{}
 	for i := 0; len(parts) < 3; i++ {
@@ -128,10 +128,26 @@ func TestOneNodeIsAway(t *testing.T) {
 		parts[node] = p
 	}
 	for _, p := range parts {
-		commit(t, s, line(p, "before"))
+		before := line(p, "before")
+		before.Ops = append(before.Ops, store.Wake{Agenda: store.Turns, Member: store.Member(p)})
+		commit(t, s, before)
 	}
 	c.Nodes[1].Kill()
 	_, err := s.Commit(ctx, line(parts[1], "away"))
+	wants(t, err, store.ErrUnavailable)
+	// The others' work goes on; that there may be more is an error only when there is nothing else to do.
+	if at, now, ok, err := s.Due(ctx, store.Turns); err != nil || !ok || at.After(now) {
+		t.Errorf("due at %v of %v, %v, %v", at, now, ok, err)
+	}
+	claim := store.ClaimRequest{Agenda: store.Turns, Holder: "h", Lease: time.Hour, Limit: 10}
+	if claims, err := s.Claim(ctx, claim); err != nil || len(claims) != 2 {
+		t.Errorf("claimed %+v, %v; want what the two other nodes have", claims, err)
+	}
+	claim.Agenda = store.Outbox
+	_, err = s.Claim(ctx, claim)
+	wants(t, err, store.ErrUnavailable)
+	claim.Agenda, claim.Members = store.Turns, []store.Member{store.Member(parts[1])}
+	_, err = s.Claim(ctx, claim)
 	wants(t, err, store.ErrUnavailable)
 	for _, node := range []int{0, 2} {
 		commit(t, s, line(parts[node], "meanwhile"))

@@ -7,8 +7,9 @@
 // Calls that arrive together share a pipeline to their node; a lone call goes out at once. Each call is bounded in time. A call whose
 // answer was lost is sent once more, which is safe: a commit has an id, a claim the id of its request.
 //
-// What Redis keeps: with append-only persistence an acknowledged commit survives a crash of Herald and of Redis, with appendfsync everysec
-// not always one of the machine. Replication is asynchronous: unless [Options.WaitReplicas] asks for more, a failover can lose a node's last
+// What Redis keeps: with appendfsync always an acknowledged commit survives a crash of Herald, of Redis and of the machine. With everysec it
+// survives one of Herald, and one of Redis as long as the disk keeps up: while a sync is slow Redis puts writing its file off, for up to two
+// seconds, and what it put off is lost with the process; a crash of the machine can lose a second or two in any case. Replication is asynchronous: unless [Options.WaitReplicas] asks for more, a failover can lose a node's last
 // commits. [Store.Health] says what is not durable and how to change it.
 //
 // The package must not know what the layers above keep, and go-redis must not show in its API.

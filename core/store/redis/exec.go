@@ -1,6 +1,7 @@
 package redis
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,7 +29,8 @@ func (s *Store) nodeOf(ctx context.Context, bucket int) (*node, error) {
 }
 
 // exec sends calls and waits for all of their answers, within the time of one call and only as long as ctx lasts. Calls to one node share a
-// pipeline. The first error is returned, made one of the port's kinds; what names the request.
+// pipeline. The first error is returned, made one of the port's kinds; what names the request. Other calls may have succeeded all the same: their ok
+// tells.
 func (s *Store) exec(ctx context.Context, what string, calls ...*call) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("redis: %s: %w", what, err)
@@ -54,15 +56,18 @@ func (s *Store) attempt(ctx context.Context, calls []*call) error {
 		s.round(ctx, calls)
 		var again []*call
 		worst := done
+		var no error
 		for _, c := range calls {
 			v := judge(c.err)
 			switch {
 			case errors.Is(c.err, store.ErrUnavailable):
-				return c.err
+				no = cmp.Or(no, c.err)
+				continue
 			case v == refused:
-				return trouble(c.err)
+				no = cmp.Or(no, trouble(c.err))
+				continue
 			case v == done:
-				c.err = nil
+				c.ok = true
 				continue
 			}
 			last = c.err
@@ -71,8 +76,8 @@ func (s *Store) attempt(ctx context.Context, calls []*call) error {
 			worst = max(worst, v)
 		}
 		switch {
-		case len(again) == 0:
-			return nil
+		case no != nil || len(again) == 0:
+			return no
 		case ctx.Err() != nil:
 			return s.ended(ctx, last)
 		case worst == lost:

@@ -58,7 +58,7 @@ func TestHintsComeBack(t *testing.T) {
 // TestHintsOverARestart goes on over a server that was killed.
 func TestHintsOverARestart(t *testing.T) {
 	t.Parallel()
-	srv, s := fresh(t, redistest.Options{})
+	srv, s := fresh(t, redistest.Options{AOF: "always"})
 	ctx, cancel := context.WithCancel(t.Context())
 	got, ready := make(chan store.Hint, 100), make(chan struct{})
 	var work sync.WaitGroup

@@ -33,6 +33,17 @@ type call struct {
 	ready  chan struct{}
 	answer any
 	err    error
+	// ok is set by the caller's goroutine when the answer is good. After an error from exec, nothing else of a call may be looked at: its
+	// node may still be writing it.
+	ok bool
+}
+
+// answered is the answer when it is good, else nil.
+func (c *call) answered() any {
+	if !c.ok {
+		return nil
+	}
+	return c.answer
 }
 
 // node sends the calls for one server. Calls that arrive while its lanes are busy go out together in the next pipeline.

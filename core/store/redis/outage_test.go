@@ -36,7 +36,7 @@ func everything(ctx context.Context, s store.Store) map[string]error {
 
 func TestServerGoesAndComesBack(t *testing.T) {
 	t.Parallel()
-	srv, s := fresh(t, redistest.Options{})
+	srv, s := fresh(t, redistest.Options{AOF: "always"})
 	commit(t, s, line(conv, "before"))
 	srv.Kill()
 	for method, err := range everything(t.Context(), s) {
@@ -78,7 +78,7 @@ func TestServerComesBackEmpty(t *testing.T) {
 func TestServerIsLoading(t *testing.T) {
 	t.Parallel()
 	// Redis listens to others only now and then while it loads, so it has to load much, slowly.
-	srv, s := fresh(t, redistest.Options{Args: []string{"--key-load-delay", "200"}})
+	srv, s := fresh(t, redistest.Options{AOF: "always", Args: []string{"--key-load-delay", "200"}})
 	commit(t, s, line(conv, "before"))
 	c := srv.Client()
 	defer c.Close()

@@ -32,6 +32,11 @@ func TestServerKeepsItsDataOverACrash(t *testing.T) {
 			s := redistest.Run(t, redistest.Options{AOF: aof})
 			addr := s.Addr()
 			do(t, s, "set", "k", "v")
+			if aof != "none" {
+				if err := s.Written(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+			}
 			s.Kill()
 			if s.PID() != 0 {
 				t.Error("a killed server has a process")

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -18,6 +19,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	goredis "github.com/redis/go-redis/v9"
 )
@@ -128,12 +130,19 @@ func (s *Server) first(ctx context.Context) error {
 	return err
 }
 
+// freePort picks a port below those that the kernel gives to outgoing connections: a server that is killed must find its port free when it is
+// started again.
 func freePort() (int, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, err
+	var last error
+	for range 100 {
+		port := 15000 + rand.IntN(17000)
+		l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+		if err == nil {
+			return port, l.Close()
+		}
+		last = err
 	}
-	return l.Addr().(*net.TCPAddr).Port, l.Close()
+	return 0, last
 }
 
 // Addr is host:port of the server; it stays the same over restarts.
@@ -230,7 +239,28 @@ func (s *Server) args() []string {
 	return append(args, s.opt.Args...)
 }
 
-// Kill ends the server as a crash does, and waits until it is gone. Its files stay.
+// Written waits until all that the server has acknowledged stands in its append-only file. With everysec Redis puts the writing off while an
+// earlier sync is under way, for up to two seconds, and what was put off dies with the process.
+func (s *Server) Written(ctx context.Context) error {
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		info, err := s.Do(ctx, "info", "persistence")
+		if err != nil {
+			return err
+		}
+		if strings.Contains(info.(string), "aof_buffer_length:0\r") {
+			return nil
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return fmt.Errorf("the append-only file lags: %w", ctx.Err())
+		}
+	}
+}
+
+// Kill ends the server as a crash does, and waits until it is gone. Its files stay; see Written for what they hold.
 func (s *Server) Kill() { s.signal(syscall.SIGKILL); s.wait() }
 
 // Quit ends the server in its own way, and waits until it is gone.
