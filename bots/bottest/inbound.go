@@ -3,6 +3,7 @@ package bottest
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -78,7 +79,7 @@ func (s *suite) noAckAfterError(t *testing.T) {
 	}
 	s.await(t, f, name)
 	got := others(r.until(s.within(t), t, "the message was taken", atLeast(failures+1)))
-	if len(got) != failures+1 {
+	if len(got) > failures+1 && !s.Traits.Redelivers { // an impatient platform may have sent it once more
 		t.Errorf("received %d times, want %d failures and a success", len(got), failures)
 	}
 	s.same(t, got)
@@ -188,15 +189,18 @@ func (s *suite) own(t *testing.T) {
 	s.mustSend(t, f, post(f, 0, "d1", "my own words"))
 	s.await(t, f, f.Say(0, "after it"))
 	got := r.until(s.within(t), t, "all came", func(all []chat.Inbound) bool {
-		return len(others(all)) == 1 && (!s.Traits.Echoes || len(all) == 2)
+		said := func(text string) bool {
+			return slices.ContainsFunc(all, func(in chat.Inbound) bool { return in.Text == text })
+		}
+		return said("after it") && (!s.Traits.Echoes || said("my own words"))
 	})
 	for _, in := range got {
 		if in.Sender.Self != (in.Text == "my own words") {
 			t.Errorf("%q comes with self = %v", in.Text, in.Sender.Self)
 		}
 	}
-	if !s.Traits.Echoes && len(got) != 1 {
-		t.Errorf("this platform does not echo, but %d events came", len(got))
+	if self := len(got) - len(others(got)); !s.Traits.Echoes && self != 0 {
+		t.Errorf("this platform does not echo, but %d own messages came", self)
 	}
 }
 
