@@ -87,7 +87,7 @@ func (r *rig) reported(k outbox.EventKind) int {
 // start runs a worker and returns what stops it.
 func (r *rig) start() (w *outbox.Worker, stop func()) {
 	r.t.Helper()
-	w, err := outbox.NewWorker(r.options(), worker.Options{Holder: "me", Lease: lease, Concurrency: r.conc})
+	w, err := outbox.NewWorker(r.options(), worker.Options{Holder: "me", Lease: lease, Concurrency: r.conc, Poll: 20 * time.Second})
 	if err != nil {
 		r.t.Fatal(err)
 	}

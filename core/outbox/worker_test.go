@@ -264,6 +264,36 @@ func TestSuspectsAreHandledAlone(t *testing.T) {
 	})
 }
 
+// TestSuspectPassIsAboutOneDelivery: what stands behind a suspect is handled under a claim of its own, with attempts of its own.
+func TestSuspectPassIsAboutOneDelivery(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, withLookBack)
+		d, err := outbox.New(r.options())
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.say(conv(0), answer("a", "one|two"), answer("b", "three"))
+		claim := r.claim(conv(0))
+		claim.Attempt = 3
+		if err := d.Run(t.Context(), claim, nil); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff([]string{"one", "two"}, r.shown(conv(0))); diff != "" {
+			t.Error(diff)
+		}
+		if claim = r.claim(conv(0)); claim.Attempt != 1 {
+			t.Errorf("the next claim is attempt %d, want 1", claim.Attempt)
+		}
+		if err := d.Run(t.Context(), claim, nil); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff([]string{"one", "two", "three"}, r.shown(conv(0))); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
 func TestOptions(t *testing.T) {
 	t.Parallel()
 	good := newRig(t, withNonce).options()
