@@ -115,6 +115,17 @@ func run(ctx context.Context, p plan, out io.Writer) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
+	if err := measure(ctx, p, dir, out, r); err != nil {
+		return err
+	}
+	if err := r.print(out); err != nil {
+		return err
+	}
+	return r.verdict()
+}
+
+// measure does all that p plans, round by round over all stores, so that none has the quiet hour for itself.
+func measure(ctx context.Context, p plan, dir string, out io.Writer, r *report) error {
 	if p.Starts > 0 {
 		fmt.Fprintln(out, "starting the shipped program …")
 		if err := measureStarts(ctx, p.Starts, dir, r); err != nil {
@@ -135,8 +146,5 @@ func run(ctx context.Context, p plan, out io.Writer) error {
 			return fmt.Errorf("with the model behind HTTP: %w", err)
 		}
 	}
-	if err := r.print(out); err != nil {
-		return err
-	}
-	return r.verdict()
+	return nil
 }

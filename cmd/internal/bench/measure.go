@@ -30,9 +30,9 @@ type rig struct {
 }
 
 // start opens a platform and a store of this name, and starts the service between them. settings come on top of the defaults.
-func start(ctx context.Context, p plan, storeName, dir string, ownModel bool, settings []string, r *report) (_ *rig, stop func() error, err error) {
+func start(ctx context.Context, p plan, storeName, dir string, ownModel bool, settings []string, r *report) (_ *rig, _ func() error, err error) {
 	var closers []func() error
-	stop = func() error {
+	stop := func() error {
 		var errs []error
 		for _, c := range slices.Backward(closers) {
 			errs = append(errs, c())
