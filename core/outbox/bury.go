@@ -18,6 +18,7 @@ const (
 	ReasonExpired    Reason = "expired"    // the platform could not be used until it was too old
 	ReasonPoison     Reason = "poison"     // the process died each time that it was handled
 	ReasonUnreadable Reason = "unreadable" // the document cannot be read
+	ReasonTooLarge   Reason = "too_large"  // its document cannot hold its text and its pieces
 	ReasonHomeless   Reason = "homeless"   // its partition is no conversation
 )
 

@@ -1,6 +1,7 @@
 package outbox_test
 
 import (
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -385,6 +386,31 @@ func TestReplacedByAge(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestTooLarge: a text that has no room beside its pieces ends in a row at once, and the next goes out.
+func TestTooLarge(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, withLookBack)
+		_, stop := r.start()
+		defer stop()
+		r.say(conv(1), answer("a", "first"), answer("large", strings.Repeat("x", store.MaxValue*2/3)), answer("b", "next"))
+		synctest.Wait()
+		if diff := cmp.Diff([]string{"first", "next"}, r.shown(conv(1))); diff != "" {
+			t.Error(diff)
+		}
+		if ls := r.letters(); len(ls) != 1 || ls[0].Delivery != "large" || ls[0].Reason != outbox.ReasonTooLarge {
+			t.Errorf("letters %+v", ls)
+		}
+		if d, ok := r.list(conv(1), outbox.Buried)["large"]; !ok || len(d.Text) != store.MaxValue*2/3 {
+			t.Error("the text is not kept")
+		}
+		r.settled(conv(1), "a", "b")
+		if n := r.count("find"); n != 0 {
+			t.Errorf("%d look-backs: the receipt of the delivery before it was lost", n)
+		}
+	})
 }
 
 func TestBadDocuments(t *testing.T) {

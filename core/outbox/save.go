@@ -51,6 +51,9 @@ func (p *pass) flush(ctx context.Context, extra ...store.Op) error {
 		}
 		return errAgain
 	}
+	if errors.Is(err, store.ErrTooLarge) {
+		return p.shed(ctx, err)
+	}
 	if err != nil {
 		return err
 	}
@@ -62,6 +65,31 @@ func (p *pass) flush(ctx context.Context, extra ...store.Op) error {
 	}
 	p.flushed()
 	return nil
+}
+
+// shed buries, as they stand in the store, the deliveries whose documents have no room for what was to be noted in them: no later try can
+// do better.
+func (p *pass) shed(ctx context.Context, cause error) error {
+	large := map[string]bool{}
+	for _, it := range p.items {
+		if it.dirty && it.end != Bury && len(conversation.Encode(&it.d)) > store.MaxValue {
+			large[it.id] = true
+			it.dirty = false // nothing of it is carried over
+		}
+	}
+	if len(large) == 0 {
+		return cause
+	}
+	if err := p.persist(ctx, func() error { return p.load(ctx) }); err != nil {
+		return err
+	}
+	p.armed = nil
+	for _, it := range p.items {
+		if large[it.id] {
+			it.bury(ReasonTooLarge)
+		}
+	}
+	return errAgain
 }
 
 // flushed forgets what is saved, and tells of what has left the outbox.
