@@ -393,9 +393,9 @@ func TestTooLarge(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, withLookBack)
+		r.say(conv(1), answer("a", "first"), answer("large", strings.Repeat("x", store.MaxValue*2/3)), answer("b", "next"))
 		_, stop := r.start()
 		defer stop()
-		r.say(conv(1), answer("a", "first"), answer("large", strings.Repeat("x", store.MaxValue*2/3)), answer("b", "next"))
 		synctest.Wait()
 		if diff := cmp.Diff([]string{"first", "next"}, r.shown(conv(1))); diff != "" {
 			t.Error(diff)
