@@ -57,9 +57,16 @@ func (c chatCmd) embedded(e *env, cfg *config.Config, client *control.Client) er
 		// Lines of a log between the lines of a conversation would be read as part of it.
 		logTo = io.Discard
 	}
-	s, err := service.New(e.ctx, service.Options{
-		Config: cfg, Log: service.NewLogger(logTo, cfg.Log.Format, level, secrets), Level: level, Secrets: secrets, Version: version(), NoHTTP: true,
+	var s *service.Service
+	running, err := e.whileInUse(cfg, func() (err error) {
+		s, err = service.New(e.ctx, service.Options{
+			Config: cfg, Log: service.NewLogger(logTo, cfg.Log.Format, level, secrets), Level: level, Secrets: secrets, Version: version(), NoHTTP: true,
+		})
+		return err
 	})
+	if running {
+		return c.talk(e.ctx, e, cfg, client)
+	}
 	if err != nil {
 		return err
 	}

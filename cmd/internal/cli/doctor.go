@@ -30,16 +30,10 @@ func (d doctorCmd) Run(e *env) error {
 		return err
 	}
 	checks := service.Checks{{Name: "configuration", Status: service.Good, Text: orNone(cfg.File)}, service.CheckDataDir(cfg)}
-	rest, err := d.askService(e, cfg)
-	switch {
-	case err == nil:
-		checks = append(checks, service.Check{Name: "service", Status: service.Good, Text: "runs; store, models and agents are as it sees them"})
-		checks = append(checks, rest...)
-	case errors.Is(err, control.ErrNotRunning):
-		checks = append(checks, service.Check{Name: "service", Status: service.Good, Text: "does not run; looked at directly"})
-		checks = append(checks, d.look(e, cfg)...)
-	default:
-		checks = append(checks, service.Check{Name: "service", Status: service.Bad, Text: err.Error(), Remedy: "run the command as the account of the service, or restart the service"})
+	if rest, running := d.reach(e, cfg); running.Status == service.Bad {
+		checks = append(checks, running)
+	} else {
+		checks = append(append(checks, running), rest...)
 	}
 	if err := d.print(e, checks); err != nil {
 		return err
@@ -67,24 +61,57 @@ func (d doctorCmd) askService(e *env, cfg *config.Config) (service.Checks, error
 	return checks, err
 }
 
-// look opens what no service holds.
-func (d doctorCmd) look(e *env, cfg *config.Config) service.Checks {
-	quiet := slog.New(slog.DiscardHandler)
+// reach finds out how store, models and agents are: from the service that runs, or directly when none does.
+func (d doctorCmd) reach(e *env, cfg *config.Config) (service.Checks, service.Check) {
+	ask := func() (service.Checks, service.Check) {
+		checks, err := d.askService(e, cfg)
+		if err != nil {
+			return nil, service.Check{Name: "service", Status: service.Bad, Text: err.Error(), Remedy: "run the command as the account of the service, or restart the service"}
+		}
+		return checks, service.Check{Name: "service", Status: service.Good, Text: "runs; store, models and agents are as it sees them"}
+	}
+	client := control.NewClient(cfg.Socket)
+	defer client.Close()
+	conn, err := client.Dial(e.ctx)
+	if err == nil {
+		_ = conn.Close()
+	}
+	if !errors.Is(err, control.ErrNotRunning) {
+		return ask()
+	}
 	var checks service.Checks
-	st, err := service.OpenStore(e.ctx, cfg, false, quiet)
-	switch {
-	case err == nil:
-		checks = service.CheckStore(e.ctx, st, time.Now)
-		_ = st.Close()
-	case errors.Is(err, store.ErrMissing) && service.MayCreate(cfg):
-		checks = service.Checks{{Name: "store", Status: service.Good, Text: "does not exist yet and is made at the first start"}}
-	default:
+	running, err := e.whileInUse(cfg, func() (err error) {
+		checks, err = d.lookStore(e, cfg)
+		return err
+	})
+	if running {
+		return ask()
+	}
+	if err != nil {
 		checks = service.Checks{service.StoreFault(err)}
 	}
+	return append(checks, d.look(e, cfg)...), service.Check{Name: "service", Status: service.Good, Text: "does not run; looked at directly"}
+}
+
+// lookStore opens the store that no service holds.
+func (d doctorCmd) lookStore(e *env, cfg *config.Config) (service.Checks, error) {
+	st, err := service.OpenStore(e.ctx, cfg, false, slog.New(slog.DiscardHandler))
+	if errors.Is(err, store.ErrMissing) && service.MayCreate(cfg) {
+		return service.Checks{{Name: "store", Status: service.Good, Text: "does not exist yet and is made at the first start"}}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	checks := service.CheckStore(e.ctx, st, time.Now)
+	return checks, st.Close()
+}
+
+// look reads what needs no store.
+func (d doctorCmd) look(e *env, cfg *config.Config) service.Checks {
 	t := openai.NewTransport()
 	defer t.CloseIdleConnections()
-	checks = append(checks, d.models(e, cfg, t)...)
-	return append(checks, service.CheckAgents(cfg, agents.Open(service.AgentOptions(cfg, quiet)))...)
+	checks := d.models(e, cfg, t)
+	return append(checks, service.CheckAgents(cfg, agents.Open(service.AgentOptions(cfg, slog.New(slog.DiscardHandler))))...)
 }
 
 func (d doctorCmd) models(e *env, cfg *config.Config, t http.RoundTripper) service.Checks {

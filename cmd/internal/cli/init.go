@@ -252,8 +252,13 @@ func (w *wizard) tryStore() error {
 	if cfg.Store.Target.Driver == "memory" {
 		return nil
 	}
-	made, h, err := createStore(w.env, cfg)
-	if errors.Is(err, store.ErrInUse) {
+	var made bool
+	var h store.Health
+	running, err := w.env.whileInUse(cfg, func() (err error) {
+		made, h, err = createStore(w.env, cfg)
+		return err
+	})
+	if running {
 		fmt.Fprintln(w.env.Err, "The store is there, and a running service uses it")
 		return nil
 	}

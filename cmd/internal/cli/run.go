@@ -66,7 +66,11 @@ func (e *env) serve(cfg *config.Config, o service.Options, logTo io.Writer) erro
 
 // work opens the service, runs it, and watches its configuration meanwhile.
 func (e *env) work(ctx context.Context, o service.Options, reload <-chan os.Signal) error {
-	s, err := service.New(ctx, o)
+	var s *service.Service
+	_, err := e.whileInUse(o.Config, func() (err error) {
+		s, err = service.New(ctx, o)
+		return err
+	})
 	if err != nil {
 		if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 			return nil // a signal ended the start

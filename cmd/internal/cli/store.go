@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"log/slog"
 
-	"herald/cmd/internal/control"
 	"herald/cmd/internal/service"
 	"herald/config"
 	"herald/core/store"
@@ -26,13 +25,16 @@ func (storeCreateCmd) Run(e *env) error {
 	if cfg.Store.Target.Driver == "memory" {
 		return usagef("a store in memory begins with each process; there is nothing to make. Set store.url to sqlite:PATH or redis://HOST")
 	}
-	made, h, err := createStore(e, cfg)
-	if errors.Is(err, store.ErrInUse) {
-		// A running service holds an embedded store: that it does is the answer.
-		if running := control.NewClient(cfg.Socket).Get(e.ctx, service.StateRoute, new(service.State)); running == nil {
-			_, err = fmt.Fprintln(e.Out, "The store is there already; the running service uses it")
-			return err
-		}
+	var made bool
+	var h store.Health
+	running, err := e.whileInUse(cfg, func() (err error) {
+		made, h, err = createStore(e, cfg)
+		return err
+	})
+	if running {
+		// The service holds an embedded store: that it does is the answer.
+		_, err = fmt.Fprintln(e.Out, "The store is there already; the running service uses it")
+		return err
 	}
 	if err != nil {
 		return err
