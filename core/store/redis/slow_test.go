@@ -128,7 +128,9 @@ func TestLostReplyOfAClaim(t *testing.T) {
 
 func TestCallerStopsWaiting(t *testing.T) {
 	t.Parallel()
-	srv, s := fresh(t, redistest.Options{})
+	srv, _ := fresh(t, redistest.Options{})
+	// One call at a time is under way, so that all others wait in the queue.
+	s := open(t, redis.WithLanes(redis.Options{URL: srv.URL()}, 1, 1))
 	commit(t, s, line(conv, "before"))
 	srv.Stop()
 	defer srv.Cont()
@@ -156,7 +158,7 @@ func TestCallerStopsWaiting(t *testing.T) {
 	srv.Cont()
 	commit(t, s, line(conv, "after"))
 	// What was on its way may have been done; what still waited in the queue was not sent for nobody.
-	if got := lines(t, s, conv); len(got) > callers/2 {
+	if got := lines(t, s, conv); len(got) > 3 {
 		t.Errorf("%d of %d commits that nobody waited for were done", len(got)-2, callers)
 	}
 }
