@@ -24,6 +24,8 @@ const (
 
 // History is what the model of each frame must see, folded from the log since its last summary.
 type History struct {
+	// Room is how many entries the root's thread is expected to hold; 0 lets it grow.
+	Room    int
 	threads map[string]*thread
 	// calls maps a pushed frame to the call of its parent that pushed it.
 	parents map[string]link
@@ -68,6 +70,9 @@ func (h *History) thread(id string) *thread {
 	t := h.threads[id]
 	if t == nil {
 		t = &thread{}
+		if id == rootFrame && h.Room > 0 {
+			t.items = make([]item, 0, h.Room)
+		}
 		h.threads[id] = t
 	}
 	return t

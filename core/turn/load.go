@@ -23,7 +23,7 @@ func (e *Engine) load(ctx context.Context, claim store.Claim) (*run, error) {
 	r := &run{
 		Engine: e, claim: claim, p: p, conv: conv, ad: e.Adapter(conv.Workspace),
 		log:  e.Log.With("conversation", conv.Key()),
-		busy: make(map[string]bool), results: make(chan outcome, session.MaxParallel*session.MaxDepth),
+		busy: make(map[string]bool), results: make(chan *outcome, session.MaxParallel*session.MaxDepth),
 	}
 	if r.ad == nil {
 		return nil, fmt.Errorf("conversation %s: no adapter serves %s; configure it, or wait for the replica that does", conv.Key(), conv.Workspace)
@@ -159,7 +159,7 @@ func (r *run) loadLog(ctx context.Context, entries []store.Entry) error {
 		}
 		entries = append(as[0].Entries, entries...)
 	}
-	r.hist = &session.History{}
+	r.hist = &session.History{Room: len(entries)}
 	var folded session.State
 	for _, en := range entries {
 		if en.Seq < from {

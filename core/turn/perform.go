@@ -43,7 +43,7 @@ func (r *run) performAll(ctx context.Context, ds []session.Decision) error {
 		}
 		r.fresh = false
 		r.busy[d.ID] = true
-		perform := func() { r.results <- r.guarded(work, d, do) }
+		perform := func() { o := r.guarded(work, d, do); r.results <- &o }
 		if r.Spawn == nil || len(ds) == 1 && len(r.busy) == 1 {
 			perform()
 		} else {
@@ -53,13 +53,13 @@ func (r *run) performAll(ctx context.Context, ds []session.Decision) error {
 	if len(r.busy) == 0 {
 		return nil
 	}
-	return r.end(ctx, work, <-r.results)
+	return r.end(ctx, work, *<-r.results)
 }
 
 // drain waits for what is under way after a stop, so that its outcome is in the log.
 func (r *run) drain(ctx context.Context) error {
 	for len(r.busy) > 0 {
-		if err := r.end(ctx, ctx, <-r.results); err != nil && !errors.Is(err, ErrStopped) {
+		if err := r.end(ctx, ctx, *<-r.results); err != nil && !errors.Is(err, ErrStopped) {
 			return err
 		}
 	}

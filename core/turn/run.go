@@ -75,7 +75,7 @@ type run struct {
 	reopen  *conversation.Control
 	busy    map[string]bool
 	again   map[string]bool
-	results chan outcome
+	results chan *outcome
 	commits int
 }
 
