@@ -13,7 +13,7 @@ func settings() []setting {
 			doc: "Local socket over which commands reach a running service.",
 		},
 		{
-			key: "timezone", kind: text, def: "UTC", form: "IANA name", check: checkZone,
+			key: "timezone", kind: text, def: "UTC", form: "IANA name", check: checkZone, restart: true,
 			doc: "Time zone of the installation, used where neither the person nor the workspace has one.",
 		},
 		{

@@ -13,6 +13,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"herald/bots/console/proto"
 	"herald/core/chat"
 )
 
@@ -25,9 +26,8 @@ const App = "console"
 // ErrInUse: another process holds the folder of the transcripts.
 var ErrInUse = errors.New("the console's folder is in use by another process")
 
-// Facts tells what is known about the answer to a message: its session, its tokens, its cost (nil when no price is configured). An error means
-// that there is none (yet).
-type Facts func(ctx context.Context, messageID string) (session string, inTokens, outTokens int, cost *float64, err error)
+// Facts tells what is known about the answer to a message. An error means that there is none (yet).
+type Facts func(ctx context.Context, c chat.Conversation, messageID string) (proto.Facts, error)
 
 // Options of the console. Dir and Receiver are needed.
 type Options struct {

@@ -423,15 +423,15 @@ func TestBadRequests(t *testing.T) {
 func TestFacts(t *testing.T) {
 	t.Parallel()
 	cost := 0.25
-	base := serve(t, open(t, console.Options{Facts: func(_ context.Context, id string) (string, int, int, *float64, error) {
-		if id != "m1" {
-			return "", 0, 0, nil, errors.New("no such message")
+	base := serve(t, open(t, console.Options{Facts: func(_ context.Context, c chat.Conversation, id string) (proto.Facts, error) {
+		if id != "m1" || c != console.Conversation("here") {
+			return proto.Facts{}, errors.New("no such message")
 		}
-		return "s1", 10, 20, &cost, nil
+		return proto.Facts{Session: "s1", InputTokens: 10, OutputTokens: 20, Cost: &cost, Failure: "stopped"}, nil
 	}}))
 	var f proto.Facts
 	request(t, http.MethodGet, base+proto.FactsPath("here", "m1"), nil, &f)
-	if diff := cmp.Diff(proto.Facts{Session: "s1", InputTokens: 10, OutputTokens: 20, Cost: &cost}, f); diff != "" {
+	if diff := cmp.Diff(proto.Facts{Session: "s1", InputTokens: 10, OutputTokens: 20, Cost: &cost, Failure: "stopped"}, f); diff != "" {
 		t.Errorf("facts (-want +got):\n%s", diff)
 	}
 	var no proto.Trouble

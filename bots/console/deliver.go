@@ -21,7 +21,7 @@ func (a *Adapter) Send(ctx context.Context, p *chat.Post) (chat.Receipt, error) 
 	}
 	now := a.opt.Now().UTC()
 	e := &entry{
-		Record:   proto.Record{Kind: proto.Post, ID: pl.script.nextID(now), At: now, Text: p.Text, ReplyTo: p.ReplyTo, Live: p.Live, Card: card(p.Card)},
+		Record:   proto.Record{Kind: proto.Post, ID: pl.script.nextID(now), At: now, Text: p.Text, ReplyTo: p.ReplyTo, Covers: p.Covers, Live: p.Live, Card: card(p.Card)},
 		Delivery: p.DeliveryID, Piece: p.Piece,
 	}
 	if err := pl.add(e); err != nil {
@@ -41,7 +41,7 @@ func (a *Adapter) Edit(ctx context.Context, p *chat.Post, r chat.Receipt, final 
 	if _, ok := pl.script.byID[r.MessageID]; !ok {
 		return &chat.Refused{Code: "message_gone", Reason: "the post " + r.MessageID + " does not stand in the console's transcript any more", Gone: true}
 	}
-	rec := proto.Record{Kind: proto.Edit, ID: r.MessageID, At: a.opt.Now().UTC(), Text: p.Text, ReplyTo: p.ReplyTo, Live: !final, Card: card(p.Card)}
+	rec := proto.Record{Kind: proto.Edit, ID: r.MessageID, At: a.opt.Now().UTC(), Text: p.Text, ReplyTo: p.ReplyTo, Covers: p.Covers, Live: !final, Card: card(p.Card)}
 	if !final {
 		pl.state(&rec)
 		return nil

@@ -218,12 +218,12 @@ func (a *Adapter) serveFacts(w http.ResponseWriter, r *http.Request) {
 		trouble(w, http.StatusNotFound, "nothing is known about answers here", false)
 		return
 	}
-	session, in, out, cost, err := a.opt.Facts(r.Context(), r.FormValue("message"))
+	f, err := a.opt.Facts(r.Context(), Conversation(r.PathValue("place")), r.FormValue("message"))
 	if err != nil {
 		trouble(w, http.StatusNotFound, "look up the facts of message "+strconv.Quote(r.FormValue("message"))+": "+err.Error(), true)
 		return
 	}
-	answer(w, http.StatusOK, proto.Facts{Session: session, InputTokens: in, OutputTokens: out, Cost: cost})
+	answer(w, http.StatusOK, f)
 }
 
 // open finds the place and, unless into is nil, reads the body.

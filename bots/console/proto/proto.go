@@ -40,6 +40,8 @@ type Record struct {
 	Text string `json:"text,omitempty"`
 	// ReplyTo is the id of the line that a post answers.
 	ReplyTo string `json:"reply_to,omitempty"`
+	// Covers are the ids of all lines that a post answers.
+	Covers []string `json:"covers,omitempty"`
 	// Live is true as long as a post will still be edited.
 	Live bool  `json:"live,omitempty"`
 	Card *Card `json:"card,omitempty"`
@@ -92,6 +94,8 @@ type Facts struct {
 	OutputTokens int    `json:"output_tokens"`
 	// Cost is in the currency of the configured prices; nil means unknown.
 	Cost *float64 `json:"cost"`
+	// Failure is the kind of what went wrong when the answer is an excuse ("model: not configured"), "stopped" after a stop, else "".
+	Failure string `json:"failure,omitempty"`
 }
 
 // Trouble answers what was not done. Retry says that the same request may succeed later.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"herald/bots/console/proto"
@@ -18,6 +19,8 @@ type Result struct {
 	Tokens  Tokens `json:"tokens"`
 	// Cost is nil when it is unknown.
 	Cost *float64 `json:"cost"`
+	// Failure is the kind of what went wrong when the answer only says so; see [proto.Facts].
+	Failure string `json:"failure,omitempty"`
 }
 
 // Tokens that the answer took.
@@ -40,12 +43,12 @@ func Once(ctx context.Context, opt Options, text string) (Result, error) {
 // Print writes the answer alone, or all as one line of JSON. As text it is cleaned, as it may be shown on a terminal.
 func (r Result) Print(w io.Writer, asJSON bool) error {
 	if asJSON {
-		b, err := json.Marshal(r)
-		if err != nil {
+		e := json.NewEncoder(w)
+		e.SetEscapeHTML(false) // nobody puts it into a page
+		if err := e.Encode(r); err != nil {
 			return fmt.Errorf("write the answer as JSON: %w", err)
 		}
-		_, err = w.Write(append(b, '\n'))
-		return err
+		return nil
 	}
 	_, err := fmt.Fprintln(w, strings.TrimRight(Clean(r.Answer), "\n"))
 	return err
@@ -146,7 +149,7 @@ func (a *asker) question(ctx context.Context, text string) (Result, error) {
 			}
 			id = s.t.ID
 			for _, r := range early {
-				if a.covers(ctx, r, id) {
+				if covers(r, id) {
 					return a.result(ctx, id, r), nil
 				}
 				a.aside(r)
@@ -167,7 +170,7 @@ func (a *asker) question(ctx context.Context, text string) (Result, error) {
 			fmt.Fprintln(a.err, cardText(final.Card, ""))
 		case id == "":
 			early = append(early, final)
-		case a.covers(ctx, final, id):
+		case covers(final, id):
 			return a.result(ctx, id, final), nil
 		default:
 			a.aside(final)
@@ -178,17 +181,8 @@ func (a *asker) question(ctx context.Context, text string) (Result, error) {
 // aside tells of a post that answers something else.
 func (a *asker) aside(r *proto.Record) { fmt.Fprintln(a.err, strings.TrimRight(Clean(r.Text), "\n")) }
 
-// covers reports whether a post answers a line: it names it, or it names a later one and the service knows that this one has its answer too.
-func (a *asker) covers(ctx context.Context, r *proto.Record, id string) bool {
-	switch {
-	case r.ReplyTo == id:
-		return true
-	case r.ReplyTo <= id:
-		return false
-	}
-	_, err := a.client.Facts(ctx, id)
-	return err == nil
-}
+// covers reports whether a post answers a line.
+func covers(r *proto.Record, id string) bool { return r.ReplyTo == id || slices.Contains(r.Covers, id) }
 
 func (a *asker) result(ctx context.Context, id string, r *proto.Record) Result {
 	out := Result{Answer: r.Text}
@@ -196,7 +190,7 @@ func (a *asker) result(ctx context.Context, id string, r *proto.Record) Result {
 	if err != nil {
 		return out // a command's answer has none
 	}
-	out.Session, out.Cost = f.Session, f.Cost
+	out.Session, out.Cost, out.Failure = f.Session, f.Cost, f.Failure
 	out.Tokens = Tokens{Input: f.InputTokens, Output: f.OutputTokens}
 	return out
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"herald/bots/console/proto"
 	"herald/bots/console/terminal"
 	"herald/core/chat"
 
@@ -63,8 +64,8 @@ func TestPipe(t *testing.T) {
 func TestOnce(t *testing.T) {
 	t.Parallel()
 	cost := 0.5
-	s := startService(t, func(_ context.Context, id string) (string, int, int, *float64, error) {
-		return "s-" + id, 7, 9, &cost, nil
+	s := startService(t, func(_ context.Context, _ chat.Conversation, id string) (proto.Facts, error) {
+		return proto.Facts{Session: "s-" + id, InputTokens: 7, OutputTokens: 9, Cost: &cost}, nil
 	}, func(s *service, in *chat.Inbound) {
 		s.begin("", "a notice", false)
 		c, _ := s.begin(in.MessageID, "wait", true)
@@ -128,11 +129,13 @@ func TestOnceWaitsForItsOwnAnswer(t *testing.T) {
 // TestOnceTakesAnAnswerToSeveral: one answer names the newest of the messages that it covers.
 func TestOnceTakesAnAnswerToSeveral(t *testing.T) {
 	t.Parallel()
-	facts := func(context.Context, string) (string, int, int, *float64, error) { return "s", 1, 2, nil, nil }
-	s := startService(t, facts, func(s *service, in *chat.Inbound) {
-		if in.Text == "second" {
-			s.begin(in.MessageID, "re: both", false)
+	first := make(chan string, 1)
+	s := startService(t, nil, func(s *service, in *chat.Inbound) {
+		if in.Text == "first" {
+			first <- in.MessageID
+			return
 		}
+		s.begin(in.MessageID, "re: both", false, <-first, in.MessageID)
 	})
 	done := make(chan string, 1)
 	ctx := within(t)

@@ -127,10 +127,10 @@ func (s *service) at() *console.Adapter {
 }
 
 // begin posts a message that answers to; live ones are edited later.
-func (s *service) begin(to, text string, live bool) (*chat.Post, chat.Receipt) {
+func (s *service) begin(to, text string, live bool, covers ...string) (*chat.Post, chat.Receipt) {
 	s.mu.Lock()
 	s.sent++
-	p := &chat.Post{Conversation: console.Conversation("terminal"), DeliveryID: fmt.Sprint("d", s.sent), Text: text, ReplyTo: to, Live: live}
+	p := &chat.Post{Conversation: console.Conversation("terminal"), DeliveryID: fmt.Sprint("d", s.sent), Text: text, ReplyTo: to, Covers: covers, Live: live}
 	a := s.adapter
 	s.mu.Unlock()
 	if a == nil {

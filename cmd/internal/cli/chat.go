@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"strings"
 
 	"golang.org/x/term"
 
@@ -97,7 +98,17 @@ func (c chatCmd) talk(ctx context.Context, e *env, cfg *config.Config, client *c
 	if err != nil {
 		return err
 	}
-	return r.Print(e.Out, c.JSON)
+	if err := r.Print(e.Out, c.JSON); err != nil {
+		return err
+	}
+	switch {
+	case r.Failure == "":
+		return nil
+	case strings.HasPrefix(r.Failure, "model: "):
+		return quietError{NoModel}
+	default:
+		return quietError{Failed}
+	}
 }
 
 // isTerminal reports whether a person sits at both ends.

@@ -178,26 +178,31 @@ func (s *Service) isAdmin(ctx context.Context, person string) (bool, error) {
 	return slices.ContainsFunc(rec.Identities, func(id chat.IdentityID) bool { return admins.RoleOf(id).Covers(people.Admin) }), nil
 }
 
-// recordOf finds the record of the turn that answered a message.
+// recordOf finds the record of the last turn, if it answered a message.
 func recordOf(ctx context.Context, st store.Store, c chat.Conversation, message string) (*conversation.TurnRecord, error) {
 	p := conversation.Partition(c)
-	answers, err := st.Read(ctx, store.List{Partition: p, Collection: conversation.Turns})
+	answers, err := st.Read(ctx, store.Get{Partition: p, Key: conversation.CurrentKey})
 	if err != nil {
 		return nil, err
 	}
-	// The newest first: a script asks about the answer that it has just read.
-	docs := answers[0].Docs
-	slices.SortFunc(docs, func(a, b store.Doc) int { return int(b.Born - a.Born) })
-	for _, doc := range docs {
+	var cur conversation.Current
+	if doc, ok := answers[0].Doc(); ok {
+		if err := conversation.Decode(doc, &cur); err != nil {
+			return nil, err
+		}
+	}
+	// The newest: a script asks about the answer that it has just read.
+	if answers, err = st.Read(ctx, store.Get{Partition: p, Key: conversation.TurnKey(cur.LastTurn)}); err != nil {
+		return nil, err
+	}
+	if doc, ok := answers[0].Doc(); ok {
 		var rec conversation.TurnRecord
 		if err := conversation.Decode(doc, &rec); err != nil {
 			return nil, err
 		}
-		for _, c := range rec.Covers {
-			if c.MessageID == message {
-				return &rec, nil
-			}
+		if slices.ContainsFunc(rec.Covers, func(c session.Cover) bool { return c.MessageID == message }) {
+			return &rec, nil
 		}
 	}
-	return nil, fmt.Errorf("no answer to message %q is known", message)
+	return nil, fmt.Errorf("message %q is not one that the last turn answered", message)
 }

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"herald/agents"
-	"herald/bots/console"
 	"herald/bots/console/proto"
 	"herald/config"
 	"herald/core/chat"
@@ -174,12 +173,19 @@ func (r receiver) Receive(ctx context.Context, in *chat.Inbound) (chat.Outcome, 
 }
 
 // facts tells a script what an answer in the terminal took.
-func (s *Service) facts(ctx context.Context, message string) (session string, in, out int, cost *float64, err error) {
-	rec, err := recordOf(ctx, s.store, console.Conversation(proto.DefaultPlace), message)
+func (s *Service) facts(ctx context.Context, c chat.Conversation, message string) (proto.Facts, error) {
+	rec, err := recordOf(ctx, s.store, c, message)
 	if err != nil {
-		return "", 0, 0, nil, err
+		return proto.Facts{}, err
 	}
-	return rec.Session, rec.Usage.Input, rec.Usage.Output, rec.Cost, nil
+	f := proto.Facts{Session: rec.Session, InputTokens: rec.Usage.Input, OutputTokens: rec.Usage.Output, Cost: rec.Cost}
+	switch {
+	case rec.Failure != nil:
+		f.Failure = rec.Failure.Kind
+	case rec.Stopped:
+		f.Failure = "stopped"
+	}
+	return f, nil
 }
 
 // AgentOptions are how a configuration's agents are found.
