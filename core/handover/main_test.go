@@ -181,13 +181,10 @@ func (r *rig) reported(k handover.EventKind) int {
 	return n
 }
 
-// received is a target that counts how often it took each entry; a taker over the memory store as takers must be.
-type received struct {
-	mu    sync.Mutex
-	times map[string]int
-}
+// received is a target: a taker over the memory store as takers must be.
+type received struct{}
 
-func (r *received) taker(st store.Store) handover.Taker {
+func (received) taker(st store.Store) handover.Taker {
 	return handover.TakerFunc(func(ctx context.Context, from store.Partition, owed *conversation.Owed) (bool, error) {
 		key := store.Key{Collection: "task", Name: owed.ID}
 		_, err := st.Commit(ctx, store.Commit{

@@ -14,10 +14,12 @@ import (
 	"herald/core/store"
 )
 
+// Partition is where the processes are noted.
+const Partition store.Partition = "system"
+
+const index = "replicas"
+
 const (
-	// Partition is where the processes are noted.
-	Partition store.Partition = "system"
-	index                     = "replicas"
 	// Every is how often a process says that it lives, Gone after how long without a word it counts as gone: a process that was away
 	// for longer has lost all its claims, so that it writes nothing before it has read anew.
 	Every = 20 * time.Second

@@ -3,7 +3,6 @@ package simulation_test
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"herald/core/chat"
 )
@@ -170,22 +169,4 @@ func (ad adapter) Find(ctx context.Context, m *chat.Post) (chat.Receipt, bool, e
 		}
 	}
 	return chat.Receipt{}, false, nil
-}
-
-// shown is the text of a delivery as people see it.
-func (p *platform) shown(delivery string) string {
-	var b strings.Builder
-	for piece := 0; ; piece++ {
-		found := false
-		for _, o := range p.posts {
-			if o.delivery == delivery && o.piece == piece {
-				b.WriteString(o.text)
-				found = true
-				break
-			}
-		}
-		if !found {
-			return b.String()
-		}
-	}
 }

@@ -16,9 +16,12 @@ import (
 // replaced, a call that waited removed.
 func step(p store.Partition, c *store.Claim, id string, n int64, text []byte) store.Commit {
 	return store.Commit{ID: id, Partition: p, Claim: c, Ops: []store.Op{
-		store.Append{Log: "log", ID: id, Kind: "message", Data: text}, store.Append{Log: "log", ID: id, Kind: "call", Data: text}, store.Append{Log: "log", ID: id, Kind: "result", Data: text},
+		store.Append{Log: "log", ID: id, Kind: "message", Data: text},
+		store.Append{Log: "log", ID: id, Kind: "call", Data: text},
+		store.Append{Log: "log", ID: id, Kind: "result", Data: text},
 		store.TrimLog{Log: "log", Before: 3*n - 50},
-		store.Put{Key: store.Key{Collection: "session", Name: "state"}, Value: text}, store.Delete{Key: store.Key{Collection: "calls", Name: "c"}},
+		store.Put{Key: store.Key{Collection: "session", Name: "state"}, Value: text},
+		store.Delete{Key: store.Key{Collection: "calls", Name: "c"}},
 	}}
 }
 

@@ -34,12 +34,12 @@ func isPort(err error) bool {
 }
 
 func troubleAt(path, what string, err error) error {
-	kind, remedy := classify(path, err)
+	remedy, kind := classify(path, err)
 	return fmt.Errorf("%s in the SQLite store %s: %w: %w; %s", what, path, kind, err, remedy)
 }
 
 // classify tells the kind of trouble and what to do about it.
-func classify(path string, err error) (kind error, remedy string) {
+func classify(path string, err error) (remedy string, kind error) {
 	const (
 		room    = "make room on the disk or move the store"
 		rights  = "give Herald's user the right to write the file and its folder"
@@ -49,25 +49,25 @@ func classify(path string, err error) (kind error, remedy string) {
 	if e, ok := errors.AsType[*sqlite.Error](err); ok {
 		switch code := e.Code(); {
 		case code == lib.SQLITE_READONLY_DBMOVED:
-			return store.ErrChanged, "put the file back and restart Herald"
+			return "put the file back and restart Herald", store.ErrChanged
 		case code&0xff == lib.SQLITE_FULL, code&0xff == lib.SQLITE_IOERR && noRoom(path):
-			return store.ErrFull, room
+			return room, store.ErrFull
 		case code&0xff == lib.SQLITE_READONLY, code&0xff == lib.SQLITE_PERM:
-			return store.ErrReadOnly, rights
+			return rights, store.ErrReadOnly
 		case code&0xff == lib.SQLITE_CANTOPEN:
-			return store.ErrUnavailable, rights
+			return rights, store.ErrUnavailable
 		case code&0xff == lib.SQLITE_CORRUPT, code&0xff == lib.SQLITE_NOTADB:
-			return store.ErrCorrupt, restore
+			return restore, store.ErrCorrupt
 		case code&0xff == lib.SQLITE_TOOBIG:
-			return store.ErrTooLarge, "split the value"
+			return "split the value", store.ErrTooLarge
 		}
-		return store.ErrUnavailable, restart
+		return restart, store.ErrUnavailable
 	}
 	switch {
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
-		return store.ErrFull, room
+		return room, store.ErrFull
 	case errors.Is(err, syscall.EROFS), errors.Is(err, fs.ErrPermission):
-		return store.ErrReadOnly, rights
+		return rights, store.ErrReadOnly
 	}
-	return store.ErrUnavailable, restart
+	return restart, store.ErrUnavailable
 }

@@ -104,8 +104,10 @@ func writerPart(g int) store.Partition { return store.Partition(fmt.Sprintf("con
 func counted(p store.Partition, n int) store.Commit {
 	v := fmt.Append(nil, n)
 	return store.Commit{ID: fmt.Sprint("c", n), Partition: p, Ops: []store.Op{
-		store.Put{Key: countKey, Value: v}, store.Append{Log: "log", ID: fmt.Sprint("e", n), Kind: "k", Data: v},
-		store.Score{Index: "seen", Member: fmt.Sprint("e", n), Score: float64(n)}, store.Put{Key: twinKey, Value: v},
+		store.Put{Key: countKey, Value: v},
+		store.Append{Log: "log", ID: fmt.Sprint("e", n), Kind: "k", Data: v},
+		store.Score{Index: "seen", Member: fmt.Sprint("e", n), Score: float64(n)},
+		store.Put{Key: twinKey, Value: v},
 		store.Wake{Agenda: store.Turns, Member: store.Member(p)},
 	}}
 }

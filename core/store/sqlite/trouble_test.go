@@ -217,8 +217,11 @@ func TestDumpAndBackupHaveEverything(t *testing.T) {
 	s := openAt(t, sqlite.Options{Path: filepath.Join(dir, "herald.db"), Create: true})
 	p := store.Partition("conversation/canary-part")
 	if _, err := s.Commit(t.Context(), store.Commit{ID: "canary-commit", Partition: p, Ops: []store.Op{
-		store.Put{Key: store.Key{Collection: "c", Name: "n"}, Value: []byte("canary-doc")}, store.Append{Log: "l", ID: "e", Kind: "k", Data: []byte("canary-entry")},
-		store.Score{Index: "i", Member: "canary-member", Score: 1}, store.Wake{Agenda: "canary-agenda", Member: store.Member(p)}, store.Bury{ID: "b", Note: []byte("canary-note")},
+		store.Put{Key: store.Key{Collection: "c", Name: "n"}, Value: []byte("canary-doc")},
+		store.Append{Log: "l", ID: "e", Kind: "k", Data: []byte("canary-entry")},
+		store.Score{Index: "i", Member: "canary-member", Score: 1},
+		store.Wake{Agenda: "canary-agenda", Member: store.Member(p)},
+		store.Bury{ID: "b", Note: []byte("canary-note")},
 	}}); err != nil {
 		t.Fatal(err)
 	}

@@ -54,10 +54,23 @@ func Run(t *testing.T, h Harness) {
 		name  string
 		tests []test
 	}{
-		{"docs", docTests}, {"guards", guardTests}, {"logs", logTests}, {"indexes", indexTests}, {"repeats", repeatTests},
-		{"agenda", agendaTests}, {"release", releaseTests}, {"take", takeTests}, {"fencing", fencingTests}, {"contention", contentionTests},
-		{"paces", paceTests}, {"lists", listTests}, {"hints", hintTests}, {"limits", limitTests}, {"time", timeTests},
-		{"life", lifeTests}, {"reopen", reopenTests},
+		{"docs", docTests},
+		{"guards", guardTests},
+		{"logs", logTests},
+		{"indexes", indexTests},
+		{"repeats", repeatTests},
+		{"agenda", agendaTests},
+		{"release", releaseTests},
+		{"take", takeTests},
+		{"fencing", fencingTests},
+		{"contention", contentionTests},
+		{"paces", paceTests},
+		{"lists", listTests},
+		{"hints", hintTests},
+		{"limits", limitTests},
+		{"time", timeTests},
+		{"life", lifeTests},
+		{"reopen", reopenTests},
 	} {
 		t.Run(group.name, func(t *testing.T) {
 			t.Parallel()
