@@ -11,9 +11,9 @@ import (
 // partition's bucket is part of where its data stands.
 const Buckets = 128
 
-// MaxValue is the largest document, log entry or dead letter note in bytes. Redis would take 512 MB and SQLite 1 GB, but
-// one value that large stalls everybody; a long text is split by the layer above.
-const MaxValue = 1 << 20
+// MaxValue is the largest document, log entry or dead letter note in bytes: the longest answer that is let through (a megabyte), once whole
+// and once in its pieces, with room for escapes. Redis would take 512 MB and SQLite 1 GB, but one value that large stalls everybody.
+const MaxValue = 4 << 20
 
 // MaxOps is the largest number of operations of one commit.
 const MaxOps = 1024
