@@ -243,7 +243,9 @@ func Decode(kind, id string, seq int64, at time.Time, data []byte) (Event, error
 	if data == nil {
 		return e, nil
 	}
-	if err := json.Unmarshal(data, &e); err != nil {
+	if fast := e; decodePlain(data, &fast) {
+		e = fast
+	} else if err := json.Unmarshal(data, &e); err != nil {
 		return Event{}, fmt.Errorf("log entry %d (%s): %w", seq, kind, err)
 	}
 	if e.V > EventVersion {
