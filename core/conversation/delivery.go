@@ -87,8 +87,7 @@ func (d *Delivery) Post(c chat.Conversation, i int) *chat.Post {
 	return p
 }
 
-// Say is the operations that put d into the outbox and wake it. take also takes the outbox's claim for holder when it is free, so
-// that the one who commits can deliver at once.
+// Say is the operations that put d into the outbox and wake it.
 func Say(p store.Partition, d *Delivery) []store.Op {
 	d.V = Version
 	return []store.Op{

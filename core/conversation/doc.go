@@ -13,6 +13,11 @@
 //	waited      <wait>               a wait that is over                          the turn's holder
 //	handover    <id>                 what this partition owes another             whoever causes it; handover worker
 //	turn        <turn>               the record of a finished turn, for why       the turn's holder
+//	pace        place                a place in the pace that the outbox waits for    outbox
+//	suspect     delivery             how often a delivery crashed alone           outbox
+//	buried      <delivery>           a delivery that was given up                 outbox
+//	taken       <id>                 a handover that this partition has taken     handover takers
+//	handover-tries <id>              attempts at a handover                       handover worker
 //	log "log"                        the events of all sessions, one after another
 //	log "audit"                      commands that changed something
 //	index "dedupe"                   keys of the events that were taken in, by time

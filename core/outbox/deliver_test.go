@@ -283,7 +283,7 @@ func TestOutage(t *testing.T) {
 		calls int
 	}{
 		{"minutes", away, 10 * time.Minute, []string{"one"}, 60},
-		{"hours", away, 5 * time.Hour, []string{"I wrote an answer at 2000-01-01 00:00 UTC and could not deliver it in time. `show a` shows it."}, 400},
+		{"hours", away, 5 * time.Hour, []string{"I wrote an answer at 2000-01-01 00:00 UTC and could not deliver it in time. `/show a` shows it."}, 400},
 		{"a dead token", dead, 9 * time.Minute, []string{"one"}, 4},
 		{"for ever", away, 25 * time.Hour, nil, 2000},
 	} {
@@ -343,7 +343,7 @@ func TestPlatformNotConnected(t *testing.T) {
 // TestReplacedByAge: only an answer of which nothing stands becomes one line.
 func TestReplacedByAge(t *testing.T) {
 	t.Parallel()
-	line := "I wrote an answer at 2000-01-01 00:00 UTC and could not deliver it in time. `show a` shows it."
+	line := "I wrote an answer at 2000-01-01 00:00 UTC and could not deliver it in time. `/show a` shows it."
 	for _, tc := range []struct {
 		name   string
 		change func(*rig, *conversation.Delivery)

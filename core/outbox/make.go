@@ -51,6 +51,6 @@ const staleFormat = "2006-01-02 15:04 UTC"
 // replace makes one line of an answer that is too old to be read as one. The whole text stays with the delivery.
 func replace(d *conversation.Delivery) {
 	d.Replaced = d.Text
-	d.Text = fmt.Sprintf("I wrote an answer at %s and could not deliver it in time. `show %s` shows it.", d.MadeAt.UTC().Format(staleFormat), d.ID)
+	d.Text = fmt.Sprintf("I wrote an answer at %s and could not deliver it in time. `/show %s` shows it.", d.MadeAt.UTC().Format(staleFormat), d.ID)
 	d.Card, d.Pieces = nil, nil
 }
