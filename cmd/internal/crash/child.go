@@ -43,6 +43,8 @@ type birth struct {
 	Turns int
 	// Grace is how long turns may go on at a stop.
 	Grace time.Duration
+	// Inbox is how many messages may wait in a conversation; 0 is the default.
+	Inbox int
 }
 
 // The files of a service's folder.
@@ -90,7 +92,7 @@ func child(spec string) error {
 		return err
 	}
 	for i := range models {
-		models[i].Model = failpoint.Model(models[i].Model, points)
+		models[i].Model = failpoint.Model(shaky{models[i].Model, b.Dir}, points)
 	}
 	tools := newTools(filepath.Join(b.Dir, effectsFile), points)
 	s, err := service.New(ctx, service.Options{
@@ -141,6 +143,9 @@ func (b *birth) config() (*config.Config, error) {
 	fmt.Fprintf(&t, "[outbox]\nchannel_interval_ms = 0\nworkspace_interval_ms = 0\n")
 	if b.Turns > 0 {
 		fmt.Fprintf(&t, "[workers]\nturns = %d\n", b.Turns)
+	}
+	if b.Inbox > 0 {
+		fmt.Fprintf(&t, "[intake]\ninbox_limit = %d\n", b.Inbox)
 	}
 	return config.Load(config.Options{
 		File: "herald.toml", Dir: b.Dir,

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -101,18 +102,25 @@ func (k *slot) play(ctx context.Context, g stage, point string) (v verdict, reac
 		return v, nil, err
 	}
 	defer s.close()
-	if err := s.start(point, point == ""); err != nil {
+	if g.scenario.setup != nil {
+		g.scenario.setup(&s.birth)
+	}
+	p := slices.Clone(g.scenario.first)
+	if point != "" {
+		p = append(p, point)
+	}
+	if err := s.start(p, point == ""); err != nil {
 		return v, nil, err
 	}
 	if err := g.scenario.play(ctx, s); err != nil {
 		v.bad = append(v.bad, err.Error())
 	}
-	v.bad = append(v.bad, s.finish(ctx)...)
+	v.bad = append(v.bad, g.scenario.letters(s.finish(ctx))...)
 	v.bad = append(v.bad, s.judge()...)
 	if g.scenario.check != nil {
 		v.bad = append(v.bad, g.scenario.check(s)...)
 	}
-	v.died, v.took = s.died > 0, time.Since(began)
+	v.died, v.took = s.died == len(p), time.Since(began)
 	if len(v.bad) > 0 {
 		v.tail = tail(filepath.Join(dir, logFile))
 	}

@@ -1,8 +1,12 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
+	"iter"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"time"
@@ -16,6 +20,7 @@ const (
 	verbPlain = "plain" // answer at once
 	verbLong  = "long"  // stream an answer of several pieces
 	verbThink = "think" // answer after a while
+	verbShake = "shake" // panic in the service at the first call
 )
 
 // thinking is how long the model takes for verbThink.
@@ -29,6 +34,7 @@ var (
 // calling are the verbs that are a tool's name.
 var calling = map[string]bool{
 	toolEffect: true, toolLook: true, toolSlow: true, toolAsk: true, toolDanger: true, toolTell: true, toolPoison: true, toolPanic: true,
+	toolChild: true, toolNote: true,
 }
 
 // order is one verb of a message that no answer covers yet.
@@ -87,7 +93,11 @@ func reply(r *model.Request) (modeltest.Reply, bool) {
 	}
 	if t.results < len(calls) {
 		c := calls[t.results]
-		args, err := json.Marshal(map[string]string{"token": c.token})
+		given := map[string]string{"token": c.token}
+		if c.verb == toolNote {
+			given = map[string]string{"text": "a note"}
+		}
+		args, err := json.Marshal(given)
 		if err != nil {
 			panic(err) // strings
 		}
@@ -112,3 +122,22 @@ const (
 	longLines = 14
 	textLimit = 400
 )
+
+// shaky is a model whose call panics in the service, once for each folder, when a person asks for it.
+type shaky struct {
+	model.Model
+	dir string
+}
+
+// Generate implements [model.Model].
+func (m shaky) Generate(ctx context.Context, r *model.Request) iter.Seq2[model.Chunk, error] {
+	orders := read(r).orders
+	if n := len(orders); n > 0 && orders[n-1].verb == verbShake {
+		// A file outlives the process, so that the call goes well the next time whatever dies.
+		if f, err := os.OpenFile(filepath.Join(m.dir, "shaken"), os.O_CREATE|os.O_EXCL, 0o600); err == nil {
+			_ = f.Close()
+			panic("a model that panics")
+		}
+	}
+	return m.Model.Generate(ctx, r)
+}

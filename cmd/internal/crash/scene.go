@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -53,14 +54,15 @@ type scene struct {
 
 	mu       sync.Mutex
 	life     *life
-	begun    chan struct{} // closed and replaced at each start of a life
+	plan     plan
+	trace    bool
 	lives    int
 	stopping bool
 	// odd are ends of a life that nobody asked for, died counts those at the point.
 	odd  []string
 	died int
-	// pointed says that the first life has a point to die at.
-	pointed bool
+	// pointed says that a life has a point to die at, asked that a life was asked to end.
+	pointed, asked bool
 
 	said []said
 }
@@ -76,7 +78,7 @@ const maxLives = 12
 
 // open starts what is around a service. dir is the scene's own folder.
 func open(ctx context.Context, dir, kind, store string) (*scene, error) {
-	s := &scene{ended: make(chan struct{}), begun: make(chan struct{})}
+	s := &scene{ended: make(chan struct{})}
 	var err error
 	s.plat, err = platform.Start(ctx, platform.Options{Features: features(kind), RedeliverAfter: redeliver, Echo: true})
 	if err != nil {
@@ -93,15 +95,21 @@ func open(ctx context.Context, dir, kind, store string) (*scene, error) {
 	return s, nil
 }
 
-// start begins the first life, which dies at point ("" is nowhere); each life that ends is followed by one without a point.
-func (s *scene) start(point string, trace bool) error {
-	s.birth.Point, s.birth.Trace, s.pointed = point, trace, s.pointed || point != ""
+// plan is where the first lives die, one after the other, in the words of [failpoint.Parse]; "" lets a life live. Those that follow live.
+type plan []string
+
+// start begins the first life; each life that ends is followed by another one. With trace, the life behind the last one of the plan
+// writes down its points, or the only one when there is no plan.
+func (s *scene) start(p plan, trace bool) error {
+	s.mu.Lock()
+	s.plan, s.trace = p, trace
+	s.mu.Unlock()
 	l, err := s.next()
 	if err != nil {
 		close(s.ended)
 		return err
 	}
-	go s.supervise(l, point != "")
+	go s.supervise(l)
 	return nil
 }
 
@@ -112,28 +120,35 @@ func (s *scene) next() (*life, error) {
 	if s.stopping || s.lives >= maxLives {
 		return nil, nil
 	}
-	l, err := begin(s.birth)
+	b := s.birth
+	s.pointed = len(s.plan) > 0 && s.plan[0] != ""
+	switch {
+	case len(s.plan) > 0:
+		b.Point, s.plan = s.plan[0], s.plan[1:]
+	case s.trace:
+		b.Trace, s.trace = true, false
+	}
+	l, err := begin(b)
 	if err != nil {
 		return nil, err
 	}
-	s.birth.Point = ""
 	s.life = l
 	s.lives++
-	close(s.begun)
-	s.begun = make(chan struct{})
 	return l, nil
 }
 
-// supervise follows life after life. pointed says that the first one may die.
-func (s *scene) supervise(l *life, pointed bool) {
+// supervise follows life after life.
+func (s *scene) supervise(l *life) {
 	defer close(s.ended)
-	for ; l != nil; pointed = false {
+	for l != nil {
 		<-l.done
 		s.mu.Lock()
 		switch {
 		case s.stopping:
-		case l.killed() && pointed:
+		case l.killed() && s.pointed:
 			s.died++
+		case s.asked:
+			s.asked = false
 		default:
 			s.odd = append(s.odd, fmt.Sprintf("life %d ended by itself: %v", s.lives, l.err))
 		}
@@ -146,6 +161,14 @@ func (s *scene) supervise(l *life, pointed bool) {
 			return
 		}
 	}
+}
+
+// term asks the present life to end in good order; another one follows it.
+func (s *scene) term() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.asked = true
+	s.life.signal(syscall.SIGTERM)
 }
 
 // now is the present life.
@@ -179,11 +202,11 @@ func (s *scene) asks(ctx context.Context, n int) error {
 	return poll(ctx, fmt.Sprintf("the model was asked %d times", n), func() bool { return s.fake.Calls() >= n })
 }
 
-// stands waits until a message of the app that holds text stands in a thread.
-func (s *scene) stands(ctx context.Context, thread, text string) (m platform.Message, err error) {
-	err = s.plat.Wait(ctx, fmt.Sprintf("%q stands in %s", text, thread), func(v platform.View) bool {
+// stands waits until a message of the app that holds one of the texts stands in a thread.
+func (s *scene) stands(ctx context.Context, thread string, texts ...string) (m platform.Message, err error) {
+	err = s.plat.Wait(ctx, fmt.Sprintf("%q stands in %s", texts, thread), func(v platform.View) bool {
 		for _, x := range v.Messages(channel, thread) {
-			if x.ByApp && strings.Contains(x.Text, text) {
+			if x.ByApp && slices.ContainsFunc(texts, func(t string) bool { return strings.Contains(x.Text, t) }) {
 				m = *x
 				return true
 			}
@@ -252,9 +275,12 @@ func (s *scene) answered(v platform.View) bool {
 func (s *scene) stop(ctx context.Context) (odd []string, died bool) {
 	s.mu.Lock()
 	s.stopping = true
-	l, pointed := s.life, s.pointed && s.died == 0
+	l, pointed := s.life, s.pointed
 	s.mu.Unlock()
-	l.signal(syscall.SIGTERM)
+	// Who has answered is up: before, SIGTERM would end it without a word. Who does not answer has died.
+	if _, err := l.look(); err == nil {
+		l.signal(syscall.SIGTERM)
+	}
 	if err := l.wait(ctx); err != nil {
 		odd = append(odd, err.Error())
 		l.kill()
@@ -279,7 +305,7 @@ func (s *scene) finish(ctx context.Context) []string {
 		return append(bad, odd...)
 	}
 	s.stopping, s.ended = false, make(chan struct{})
-	if err := s.start("", false); err != nil {
+	if err := s.start(nil, false); err != nil {
 		return append(bad, err.Error())
 	}
 	bad = s.rest(ctx)

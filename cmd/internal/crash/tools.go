@@ -23,14 +23,16 @@ type tools struct {
 
 // The tools by the verbs that make the model call them.
 const (
-	toolEffect = "effect"  // not repeatable
-	toolLook   = "lookup"  // repeatable
-	toolSlow   = "slow"    // not repeatable, takes a while
-	toolAsk    = "ask"     // repeatable, asks a question and waits
-	toolDanger = "danger"  // needs an approval
-	toolTell   = "forward" // owes a message to another conversation
-	toolPoison = "poison"  // kills the process
-	toolPanic  = "panic"   // panics
+	toolEffect = "effect"   // not repeatable
+	toolLook   = "lookup"   // repeatable
+	toolSlow   = "slow"     // not repeatable, takes a while
+	toolAsk    = "ask"      // repeatable, asks a question and waits
+	toolDanger = "danger"   // needs an approval
+	toolTell   = "forward"  // owes a message to another conversation
+	toolChild  = "child"    // delegates to another frame
+	toolNote   = "remember" // the service's own
+	toolPoison = "poison"   // kills the process
+	toolPanic  = "panic"    // panics
 )
 
 // slowTool is how long toolSlow takes.
@@ -62,6 +64,9 @@ func newTools(effects string, p *failpoint.Points) *tools {
 		return tool.Result{Wait: &session.Wait{Kind: session.Question, Title: asked, Text: "Say yes or no."}}, nil
 	})
 	add(toolTell, once, true, forward)
+	add(toolChild, session.Traits{Delegates: true}, true, func(context.Context, tool.Call) (tool.Result, error) {
+		return tool.Result{Push: &tool.Push{Agent: "main", Prompt: "Do your part."}}, nil
+	})
 	add(toolPoison, once, true, func(context.Context, tool.Call) (tool.Result, error) {
 		failpoint.Kill()
 		return tool.Result{}, nil
@@ -78,7 +83,7 @@ func (t *tools) add(p *failpoint.Points, name string, traits session.Traits, all
 		Spec:   model.ToolSpec{Name: name, Description: "A tool of the crash tests.", Parameters: json.RawMessage(`{"type":"object","properties":{"token":{"type":"string"}}}`)},
 		Traits: traits,
 		Run: func(ctx context.Context, c tool.Call) (tool.Result, error) {
-			if err := t.note(effect{Tool: name, Call: c.ID, Token: token(c), Repeatable: traits.Repeatable, PID: os.Getpid()}); err != nil {
+			if err := t.note(effect{Tool: name, Call: c.ID, Token: tokenOf(c), Repeatable: traits.Repeatable || traits.Delegates, PID: os.Getpid()}); err != nil {
 				return tool.Result{}, err
 			}
 			return run(ctx, c)
@@ -97,8 +102,8 @@ type effect struct {
 	PID               int
 }
 
-// token is the token of the message for which the model makes the call.
-func token(c tool.Call) string {
+// tokenOf is the token of the message for which the model makes the call.
+func tokenOf(c tool.Call) string {
 	var args struct {
 		Token string `json:"token"`
 	}

@@ -1,0 +1,169 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"herald/bots/bottest/platform"
+	"herald/core/chat"
+)
+
+// What the service says, as far as the stories go by it.
+const (
+	mayI        = "May I run " + toolDanger
+	stopped     = "Stopped."
+	nothingRuns = "Nothing is running here."
+	begunAnew   = "A new conversation has begun."
+	notTaken    = "so this one was not taken"
+)
+
+// playDuring says something while a turn is under way.
+func playDuring(ctx context.Context, s *scene) error {
+	s.say("t1", "a", toolSlow)
+	if err := s.asks(ctx, 1); err != nil {
+		return err
+	}
+	s.say("t1", "b", verbPlain)
+	return nil
+}
+
+// playQuestion parks a turn with a question and answers it.
+func playQuestion(ctx context.Context, s *scene) error {
+	s.say("t1", "a", toolAsk)
+	if _, err := s.stands(ctx, "t1", asked); err != nil {
+		return err
+	}
+	s.say("t1", "b", "yes")
+	return nil
+}
+
+// playApproval parks a turn with an approval and clicks on it until the turn goes on: a click that finds nobody is never sent again.
+func playApproval(ctx context.Context, s *scene) error {
+	s.say("t1", "a", toolDanger)
+	m, err := s.stands(ctx, "t1", mayI)
+	if err != nil {
+		return err
+	}
+	var card chat.Card
+	if err := json.Unmarshal(m.Card, &card); err != nil {
+		return fmt.Errorf("read the card of the approval: %w", err)
+	}
+	if len(card.Buttons) == 0 {
+		return fmt.Errorf("the approval has no button: %s", m.Card)
+	}
+	clicked := func() bool {
+		s.plat.Click(platform.Say{Channel: channel, Thread: "t1", Direct: true}, card.Buttons[0].Action, "")
+		wait, cancel := context.WithTimeout(ctx, redeliver)
+		defer cancel()
+		return s.asks(wait, 2) == nil
+	}
+	for !clicked() {
+		if err := ctx.Err(); err != nil {
+			return fmt.Errorf("click on the approval: %w", err)
+		}
+	}
+	return nil
+}
+
+// playStop stops a turn while its tool runs, and goes on talking.
+func playStop(ctx context.Context, s *scene) error {
+	s.expect("t1", "a", toolSlow, 0, 1)
+	if err := s.asks(ctx, 1); err != nil {
+		return err
+	}
+	s.tell("t1", "stop")
+	if _, err := s.stands(ctx, "t1", stopped, nothingRuns); err != nil {
+		return err
+	}
+	s.say("t1", "b", verbPlain)
+	return nil
+}
+
+// playHandover makes a tool owe another conversation a message, which is answered there.
+func playHandover(_ context.Context, s *scene) error {
+	s.said = append(s.said, said{forwardTo, forwarded + "a", 0, 1})
+	s.say("t1", "a", toolTell)
+	return nil
+}
+
+// playEdit changes a message that waits behind a turn, and takes another one back.
+func playEdit(ctx context.Context, s *scene) error {
+	s.say("t1", "a", toolSlow)
+	if err := s.asks(ctx, 1); err != nil {
+		return err
+	}
+	b := s.expect("t1", "b", verbPlain, 0, 1)
+	s.said = append(s.said, said{"t1", "c", 0, 1})
+	if _, err := s.plat.Change(b.Message, platform.Say{Text: "#c " + verbPlain, Direct: true}); err != nil {
+		return err
+	}
+	d := s.expect("t1", "d", verbPlain, 0, 1)
+	if _, err := s.plat.Remove(d.Message); err != nil {
+		return err
+	}
+	s.say("t1", "e", verbPlain)
+	return nil
+}
+
+// playNew begins another conversation and gives commands.
+func playNew(ctx context.Context, s *scene) error {
+	s.say("t1", "a", verbPlain)
+	if _, err := s.stands(ctx, "t1", "#a"); err != nil {
+		return err
+	}
+	s.tell("t1", "new")
+	if _, err := s.stands(ctx, "t1", begunAnew); err != nil {
+		return err
+	}
+	s.tell("t1", "/xyzzy")
+	s.say("t1", "b", verbPlain)
+	return nil
+}
+
+// playFull says more than may wait.
+func playFull(ctx context.Context, s *scene) error {
+	s.say("t1", "a", toolSlow)
+	if err := s.asks(ctx, 1); err != nil {
+		return err
+	}
+	for _, t := range []string{"b", "c", "d"} {
+		s.expect("t1", t, verbPlain, 0, 1)
+	}
+	return nil
+}
+
+// checkFull: what was not answered was refused.
+func checkFull(s *scene) []string {
+	answered := map[string]bool{}
+	for _, m := range s.plat.Messages(channel, "t1") {
+		if m.ByApp {
+			for _, t := range tokens.FindAllString(m.Text, -1) {
+				answered[t] = true
+			}
+		}
+	}
+	if n := s.count("t1", notTaken); len(answered)+n != len(s.said) {
+		return []string{fmt.Sprintf("%d messages were said, %d answered and %d refused", len(s.said), len(answered), n)}
+	}
+	return nil
+}
+
+// playMalformed sends an event that nobody can understand, and one that can be.
+func playMalformed(_ context.Context, s *scene) error {
+	s.plat.Post(platform.Say{Channel: channel, Thread: "t1", User: strings.Repeat("u", 200), Text: "hello", Direct: true})
+	s.say("t1", "a", verbPlain)
+	return nil
+}
+
+// playTerm ends the service in good order while a tool runs.
+func playTerm(ctx context.Context, s *scene) error {
+	s.say("t1", "a", toolSlow)
+	s.say("t3", "b", verbThink)
+	if err := s.asks(ctx, 2); err != nil {
+		return err
+	}
+	s.term()
+	return nil
+}
