@@ -36,6 +36,7 @@ type task struct {
 // or the error of the part that failed.
 func (s *Service) Run(ctx context.Context) (err error) {
 	defer func() { err = errors.Join(err, s.Close()) }()
+	defer ballast()()
 	failed := make(chan *task, 16)
 	start := func(name string, f func(ctx context.Context) error) *task {
 		// A task ends when its turn comes in the order of the stop, not with ctx.
