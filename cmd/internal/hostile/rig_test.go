@@ -2,6 +2,7 @@ package hostile_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"io"
 	"log/slog"
@@ -23,7 +24,7 @@ import (
 )
 
 // patience bounds every wait; the machine that runs the tests may be slow.
-const patience = 60 * time.Second
+const patience = 30 * time.Second
 
 // buffer takes what a service writes while a test reads it.
 type buffer struct {
@@ -49,6 +50,7 @@ type rig struct {
 	cfg   *config.Config
 	model *modeltest.Server
 	chat  *platform.Server
+	url   string
 	log   *buffer
 	svc   *service.Service
 	stop  func() error
@@ -62,6 +64,8 @@ type setup struct {
 	change   func(*service.Options)
 	// dir is the data folder; a new one when it is empty.
 	dir string
+	// url is another platform to connect to than the rig's own.
+	url string
 }
 
 // shortDir is a folder whose path is short enough for a socket in it.
@@ -138,6 +142,7 @@ func begin(t *testing.T, s setup) *rig {
 	r := &rig{t: t, log: new(buffer), model: &modeltest.Server{Rules: s.rules, Record: true}}
 	url := startModel(t, r.model)
 	r.chat = startPlatform(t, s.platform)
+	r.url = cmp.Or(s.url, r.chat.URL())
 	r.cfg = load(t, s.dir, append([]string{"HERALD_PROVIDERS__FAKE__BASE_URL=" + url, "HERALD_PROVIDERS__FAKE__DEFAULT_MODEL=m"}, s.env...)...)
 	r.serve(s.change)
 	return r
@@ -146,7 +151,7 @@ func begin(t *testing.T, s setup) *rig {
 // serve starts the service of a rig whose platform and configuration stand.
 func (r *rig) serve(change func(*service.Options)) {
 	r.t.Helper()
-	p, err := demo.Platform(r.chat.URL(), slog.New(slog.DiscardHandler))
+	p, err := demo.Platform(r.url, slog.New(slog.DiscardHandler))
 	if err != nil {
 		r.t.Fatal(err)
 	}
