@@ -33,6 +33,7 @@ func command(ctx context.Context, args []string, out, errs io.Writer) int {
 	fs.StringVar(&o.only, "only", "", "die at this point only, as \"after send 1\"")
 	fs.IntVar(&o.jobs, "jobs", 6, "cases side by side")
 	fs.BoolVar(&o.verbose, "v", false, "print every case, and the log of those that failed")
+	messages := fs.Int("load", 0, "instead of the matrix, put two replicas through trouble under so many messages")
 	if err := fs.Parse(args); err != nil {
 		return 2
 	}
@@ -49,6 +50,9 @@ func command(ctx context.Context, args []string, out, errs io.Writer) int {
 		fmt.Fprintln(errs, "crash: arguments are flags only; -jobs is at least 1 and -sample at least 0")
 		return 2
 	}
+	if *messages > 0 {
+		return playLoads(ctx, *messages, o, errs)
+	}
 	r, err := run(ctx, o)
 	if r != nil {
 		fmt.Fprintf(out, "%d fail points at %d sites, %d cases, %d of them never came to their point, %d failed, %.0fs\n",
@@ -62,4 +66,29 @@ func command(ctx context.Context, args []string, out, errs io.Writer) int {
 		return 1
 	}
 	return 0
+}
+
+// playLoads puts replicas through every load, or through the one that -scenario names.
+func playLoads(ctx context.Context, n int, o settings, errs io.Writer) int {
+	code := 0
+	for _, l := range loads() {
+		if o.scenario != "" && o.scenario != l.name {
+			continue
+		}
+		var log io.Writer
+		if o.verbose {
+			log = errs
+		}
+		r, err := l.play(ctx, n, o.seed, log)
+		if err != nil {
+			fmt.Fprintln(errs, "crash:", err)
+			return 1
+		}
+		fmt.Fprintf(o.out, "%s (seed %d): %s\n", l.name, o.seed, r)
+		for _, b := range r.bad[:min(len(r.bad), 20)] {
+			fmt.Fprintln(o.out, "  ", b)
+			code = 1
+		}
+	}
+	return code
 }

@@ -110,7 +110,11 @@ func (s *scene) judgeOrder(thread string, count map[string]int, order []string) 
 		bad = append(bad, fmt.Sprintf("%s: %s, which was not said here, stands %d times", thread, t, n))
 	}
 	if len(bad) == 0 && !slices.Equal(order, want) {
-		bad = append(bad, fmt.Sprintf("%s: answered in the order %v, said in the order %v", thread, order, want))
+		i := 0
+		for i < len(want) && i < len(order) && order[i] == want[i] {
+			i++
+		}
+		bad = append(bad, fmt.Sprintf("%s: answered in the order %v, said in the order %v (from the first difference on)", thread, few(order[i:]), few(want[i:])))
 	}
 	return bad
 }
@@ -128,3 +132,6 @@ func judgeEffects(all []effect) []string {
 	}
 	return bad
 }
+
+// few is the beginning of a list.
+func few(s []string) []string { return s[:min(len(s), 8)] }

@@ -167,3 +167,23 @@ func playTerm(ctx context.Context, s *scene) error {
 	s.term()
 	return nil
 }
+
+// playTermTwice ends the service at once in the middle of its orderly end.
+func playTermTwice(ctx context.Context, s *scene) error {
+	s.say("t1", "a", toolSlow)
+	s.say("t3", "b", verbThink)
+	if err := s.asks(ctx, 2); err != nil {
+		return err
+	}
+	s.term()
+	s.term()
+	return nil
+}
+
+// playTermAtStart ends the service while it starts.
+func playTermAtStart(_ context.Context, s *scene) error {
+	s.say("t1", "a", verbPlain)
+	s.term()
+	s.say("t1", "b", verbPlain)
+	return nil
+}

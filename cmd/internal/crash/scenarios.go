@@ -53,6 +53,8 @@ func scenarios() []scenario {
 		{name: "malformed", play: playMalformed, dead: `"malformed"`},
 		{name: "term", play: playTerm},
 		{name: "hurry", setup: func(b *birth) { b.Grace = 0 }, play: playTerm},
+		{name: "term twice", play: playTermTwice},
+		{name: "term at start", play: playTermAtStart},
 		{name: "panic", play: says(verbShake)},
 		{name: "again: tool", first: plan{"after turn.start 1"}, play: says(toolEffect)},
 		{name: "again: repeatable", first: plan{"after tool:" + toolLook + " 1"}, play: says(toolLook)},

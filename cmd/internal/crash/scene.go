@@ -63,6 +63,10 @@ type scene struct {
 	died int
 	// pointed says that a life has a point to die at, asked that a life was asked to end.
 	pointed, asked bool
+	// mortal: lives may kill themselves at any time.
+	mortal bool
+	// guest: platform and model are another scene's.
+	guest bool
 
 	said []said
 }
@@ -74,7 +78,7 @@ type said struct {
 }
 
 // maxLives bounds the starts of one scene: a service that dies again and again must not go on for ever.
-const maxLives = 12
+const maxLives = 200
 
 // open starts what is around a service. dir is the scene's own folder.
 func open(ctx context.Context, dir, kind, store string) (*scene, error) {
@@ -147,8 +151,9 @@ func (s *scene) supervise(l *life) {
 		case s.stopping:
 		case l.killed() && s.pointed:
 			s.died++
+		case s.mortal && l.killed():
+			s.died++
 		case s.asked:
-			s.asked = false
 		default:
 			s.odd = append(s.odd, fmt.Sprintf("life %d ended by itself: %v", s.lives, l.err))
 		}
@@ -167,8 +172,44 @@ func (s *scene) supervise(l *life) {
 func (s *scene) term() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.asked = true
+	s.asked = true // who dies for another reason is found by what it leaves behind
 	s.life.signal(syscall.SIGTERM)
+}
+
+// again ends the present life with a signal and waits until the next one is up.
+func (s *scene) again(ctx context.Context, sig syscall.Signal) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, upTime, fmt.Errorf("it took more than %v", upTime))
+	defer cancel()
+	s.mu.Lock()
+	s.asked = true
+	l := s.life
+	s.mu.Unlock()
+	l.signal(sig)
+	if err := l.wait(ctx); err != nil {
+		return err
+	}
+	return s.up(ctx)
+}
+
+// up waits until the present life answers.
+func (s *scene) up(ctx context.Context) error {
+	return poll(ctx, "the service is up", func() bool {
+		l := s.now()
+		select {
+		case <-l.done:
+			return false
+		default:
+		}
+		_, err := l.look()
+		return err == nil
+	})
+}
+
+// another is a second replica beside s, on the same store and platform. It is closed before s.
+func (s *scene) another(dir string) *scene {
+	o := &scene{ended: make(chan struct{}), birth: s.birth, plat: s.plat, fake: s.fake, guest: true}
+	o.birth.Dir = dir
+	return o
 }
 
 // now is the present life.
@@ -223,6 +264,11 @@ func (s *scene) rest(ctx context.Context) []string {
 		left, _ := s.now().look()
 		return append(left, err.Error())
 	}
+	return s.quiet(ctx)
+}
+
+// quiet waits until the store is at rest, and returns what is left in it.
+func (s *scene) quiet(ctx context.Context) []string {
 	var left []string
 	err := poll(ctx, "the store is at rest", func() bool {
 		var err error
@@ -322,6 +368,9 @@ func (s *scene) close() {
 	if l != nil {
 		l.kill()
 		<-s.ended
+	}
+	if s.guest {
+		return
 	}
 	s.plat.Close()
 	s.stopFake()

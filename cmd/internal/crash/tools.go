@@ -31,7 +31,7 @@ const (
 	toolTell   = "forward"  // owes a message to another conversation
 	toolChild  = "child"    // delegates to another frame
 	toolNote   = "remember" // the service's own
-	toolPoison = "poison"   // kills the process
+	toolPoison = "poison"   // repeatable, kills the process
 	toolPanic  = "panic"    // panics
 )
 
@@ -67,7 +67,7 @@ func newTools(effects string, p *failpoint.Points) *tools {
 	add(toolChild, session.Traits{Delegates: true}, true, func(context.Context, tool.Call) (tool.Result, error) {
 		return tool.Result{Push: &tool.Push{Agent: "main", Prompt: "Do your part."}}, nil
 	})
-	add(toolPoison, once, true, func(context.Context, tool.Call) (tool.Result, error) {
+	add(toolPoison, session.Traits{Repeatable: true}, true, func(context.Context, tool.Call) (tool.Result, error) {
 		failpoint.Kill()
 		return tool.Result{}, nil
 	})
