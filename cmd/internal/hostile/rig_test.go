@@ -272,3 +272,18 @@ func (r *rig) metric(name string) string {
 	}
 	return "0"
 }
+
+// until polls what only a counter shows.
+func (r *rig) until(what string, cond func() bool) {
+	r.t.Helper()
+	end := time.After(patience)
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for !cond() {
+		select {
+		case <-tick.C:
+		case <-end:
+			r.t.Fatalf("it was not %s\n%s", what, r.tail())
+		}
+	}
+}
