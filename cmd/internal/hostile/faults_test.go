@@ -140,17 +140,28 @@ func TestFaultsOfAPlatform(t *testing.T) {
 // underWay is how long after a rate limit a post may arrive that was on its way before its app had read the demand.
 const underWay = 200 * time.Millisecond
 
-// honoured demands that no post to a channel comes before the time that a rate limit named, those apart that were under way.
+// honoured demands that a post that met a rate limit is not tried again before its time, and that nothing else goes to the channel
+// meanwhile, those posts apart that were under way.
 func honoured(t *testing.T, journal []platform.Record, wait time.Duration) {
 	t.Helper()
 	until := map[string]time.Time{}
 	for _, rec := range journal {
-		post := rec.Kind == platform.Sent || rec.Kind == platform.Faulted && rec.Op == platform.OpSend
-		if left := until[rec.Channel].Sub(rec.At); post && left > 0 && left < wait-underWay {
+		limited := rec.Kind == platform.Faulted && rec.Code == string(platform.RateLimit)
+		if rec.Kind != platform.Sent && !limited {
+			continue
+		}
+		if left := until[rec.Delivery].Sub(rec.At); left > 0 {
+			t.Errorf("delivery %s was tried again %s before its time", rec.Delivery, left)
+		}
+		left := until[rec.Channel].Sub(rec.At)
+		if left > 0 && left < wait-underWay {
 			t.Errorf("a post to %s came %s before its time", rec.Channel, left)
 		}
-		if rec.Kind == platform.Faulted && rec.Code == string(platform.RateLimit) {
-			until[rec.Channel] = rec.At.Add(wait)
+		if limited {
+			until[rec.Delivery] = rec.At.Add(wait)
+			if left <= 0 {
+				until[rec.Channel] = rec.At.Add(wait)
+			}
 		}
 	}
 }
@@ -160,15 +171,17 @@ func TestHonoured(t *testing.T) {
 	t.Parallel()
 	at := time.Now()
 	journal := []platform.Record{
-		{Kind: platform.Faulted, Op: platform.OpSend, Code: string(platform.RateLimit), Channel: "a", At: at},
-		{Kind: platform.Sent, Channel: "b", At: at.Add(time.Millisecond)},
-		{Kind: platform.Sent, Channel: "a", At: at.Add(time.Second)},
+		{Kind: platform.Faulted, Op: platform.OpSend, Code: string(platform.RateLimit), Channel: "a", Delivery: "1", At: at},
+		{Kind: platform.Sent, Channel: "b", Delivery: "2", At: at.Add(time.Millisecond)},
+		{Kind: platform.Sent, Channel: "a", Delivery: "1", At: at.Add(time.Second)},
 	}
 	honoured(t, journal, time.Second)
-	early := new(testing.T)
-	journal[2].At = at.Add(900 * time.Millisecond)
-	honoured(early, journal, time.Second)
-	if !early.Failed() {
-		t.Error("a post that came too early is not seen")
+	for delivery, after := range map[string]time.Duration{"1": time.Millisecond, "3": 300 * time.Millisecond} {
+		early := new(testing.T)
+		journal[2].Delivery, journal[2].At = delivery, at.Add(after)
+		honoured(early, journal, time.Second)
+		if !early.Failed() {
+			t.Errorf("delivery %s, which came too early, is not seen", delivery)
+		}
 	}
 }
