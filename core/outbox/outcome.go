@@ -78,13 +78,21 @@ type crash struct{ value any }
 
 func (c *crash) Error() string { return fmt.Sprintf("the adapter panicked: %v", c.value) }
 
+// grain is added to what a platform demands: instants are cut to whole milliseconds, the one from which a pause is counted and the one at
+// which it ends, and a call must not come a fraction of one early.
+const grain = 2 * time.Millisecond
+
 // classify reads the error of an adapter. What it does not know is an outage whose outcome is unknown.
 func classify(err error) failure {
 	if r, ok := errors.AsType[*chat.Refused](err); ok {
 		return failure{counts: true, clean: true, gone: r.Gone, code: r.Code, text: r.Reason}
 	}
 	if o, ok := errors.AsType[*chat.Outage](err); ok {
-		return failure{clean: o.NotSent, dead: o.Dead, whole: o.Whole, after: o.RetryAfter, code: "outage", text: o.Reason}
+		f := failure{clean: o.NotSent, dead: o.Dead, whole: o.Whole, code: "outage", text: o.Reason}
+		if o.RetryAfter > 0 {
+			f.after = o.RetryAfter + grain
+		}
+		return f
 	}
 	if _, ok := errors.AsType[*crash](err); ok {
 		return failure{counts: true, code: "panic", text: "the adapter panicked"}
