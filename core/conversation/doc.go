@@ -7,6 +7,8 @@
 //	session     current              the open session: state, start of its log    the turn's holder
 //	session     head                 the newest stop; guards answers and tools    intake
 //	session     suspect              how often the turn under way crashed alone   the turn's holder
+//	session     bypass               what a person let through for a while        clicks; ended by the turn's holder
+//	session     context              the run context: rights, folder, prompt      whoever binds it
 //	outbox      <delivery>           a delivery that is not settled yet           turn's holder, intake; outbox
 //	sent        <delivery>           a settled delivery                           outbox
 //	wait        <wait>               an approval, question or timer, its outcome  the turn's holder; clicks

@@ -43,6 +43,8 @@ var (
 	CurrentKey = store.Key{Collection: Session, Name: "current"}
 	HeadKey    = store.Key{Collection: Session, Name: "head"}
 	SuspectKey = store.Key{Collection: Session, Name: "suspect"}
+	BypassKey  = store.Key{Collection: Session, Name: "bypass"}
+	ContextKey = store.Key{Collection: Session, Name: "context"}
 )
 
 // Partition is the partition of c.
@@ -119,6 +121,9 @@ func (h *Head) Written() int { return h.V }
 
 // Written is the version that wrote the document.
 func (s *Suspect) Written() int { return s.V }
+
+// Written is the version that wrote the document.
+func (b *Bypasses) Written() int { return b.V }
 
 // Written is the version that wrote the document.
 func (d *Delivery) Written() int { return d.V }

@@ -2,7 +2,9 @@ package conversation_test
 
 import (
 	"errors"
+	"fmt"
 	"testing"
+	"time"
 
 	"herald/core/chat"
 	"herald/core/conversation"
@@ -69,5 +71,34 @@ func TestTheInboxIsInOrder(t *testing.T) {
 	a, b := conversation.Message{Order: "001", MessageID: "z"}, conversation.Message{Order: "002", MessageID: "a"}
 	if a.Key().Name >= b.Key().Name {
 		t.Errorf("%q does not come before %q", a.Key().Name, b.Key().Name)
+	}
+}
+
+func TestBypassesReplaceAndEnd(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC)
+	var b conversation.Bypasses
+	add := func(tool, session string, at, until time.Time) bool {
+		return b.Add(conversation.Bypass{Tool: tool, Session: session, Person: "ann", At: at, Until: until})
+	}
+	add("send", "s1", now, now.Add(time.Minute))
+	add("look", "s1", now, time.Time{})
+	add("send", "s1", now, time.Time{})
+	if len(b.List) != 2 || !b.List[1].Until.IsZero() {
+		t.Errorf("a second one of the same tool: %+v", b.List)
+	}
+	add("drop", "s1", now, now.Add(time.Minute))
+	add("look", "s1", now.Add(time.Minute), time.Time{})
+	if len(b.List) != 2 {
+		t.Errorf("what had ended stayed: %+v", b.List)
+	}
+	add("send", "s2", now, time.Time{})
+	if len(b.List) != 1 {
+		t.Errorf("another session's stayed: %+v", b.List)
+	}
+	for i := range 2 * conversation.MaxBypasses {
+		if add(fmt.Sprint("tool", i), "s2", now, time.Time{}) != (i < conversation.MaxBypasses-1) {
+			t.Fatalf("bypass %d of a full list", i)
+		}
 	}
 }

@@ -8,6 +8,20 @@ import (
 	"herald/core/store"
 )
 
+// The choices of an approval, as they stand in the actions of its card's buttons.
+const (
+	Approve        = "approve"
+	ApproveMinutes = "approve_minutes"
+	ApproveSession = "approve_session"
+	Deny           = "deny"
+)
+
+// Action is the action of a button that decides the wait: choice is one of those of an approval, or the number of a question's.
+func Action(wait, choice string) string { return ActionMark + wait + ":" + choice }
+
+// ActionMark begins every such action.
+const ActionMark = "wait:"
+
 // WaitDoc is a wait and, once there is one, its outcome. The first outcome wins by the document's version.
 type WaitDoc struct {
 	V       int              `json:"v"`
@@ -47,13 +61,15 @@ func Owe(p store.Partition, o *Owed) []store.Op {
 
 // TurnRecord is what is kept of a finished turn for `why` and for costs.
 type TurnRecord struct {
-	V       int             `json:"v"`
-	ID      string          `json:"id"`
-	Session string          `json:"session"`
-	Agent   string          `json:"agent"`
-	Person  string          `json:"person"`
-	Models  []string        `json:"models"`
-	Tools   []string        `json:"tools,omitempty"`
+	V       int      `json:"v"`
+	ID      string   `json:"id"`
+	Session string   `json:"session"`
+	Agent   string   `json:"agent"`
+	Person  string   `json:"person"`
+	Models  []string `json:"models"`
+	Tools   []string `json:"tools,omitempty"`
+	// Gates is what the gate said of the calls, the first of them where they are many.
+	Gates   []session.Gate  `json:"gates,omitempty"`
 	Rounds  int             `json:"rounds"`
 	Usage   model.Usage     `json:"usage"`
 	Cost    *float64        `json:"cost,omitempty"` // nil: unknown

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
+	"unicode"
 
 	"herald/core/chat"
 	"herald/core/conversation"
@@ -16,19 +18,26 @@ import (
 
 // The choices of an approval's buttons; those of a question are the numbers of its choices, from 0.
 const (
-	Approve = "approve"
-	Deny    = "deny"
+	Approve = conversation.Approve
+	// ApproveMinutes and ApproveSession let further calls of the same tool through: for [BypassFor], and as long as the session lasts.
+	ApproveMinutes = conversation.ApproveMinutes
+	ApproveSession = conversation.ApproveSession
+	// Deny may carry a reason as the click's value.
+	Deny = conversation.Deny
 )
 
-// waitAction begins the action of a button that decides a wait.
-const waitAction = "wait:"
+// BypassFor is how long [ApproveMinutes] holds: long enough for a piece of work, short enough to be remembered.
+const BypassFor = 15 * time.Minute
 
-// WaitAction is the action of a button that decides the wait: choice is [Approve], [Deny] or the number of a choice.
-func WaitAction(wait, choice string) string { return waitAction + wait + ":" + choice }
+// maxReason is the longest reason of a refusal in runes that a model is told.
+const maxReason = 500
+
+// WaitAction is the action of a button that decides the wait: choice is one of the choices of an approval or the number of a choice.
+func WaitAction(wait, choice string) string { return conversation.Action(wait, choice) }
 
 // parseAction reads what WaitAction wrote.
 func parseAction(action string) (wait, choice string, ok bool) {
-	rest, ok := strings.CutPrefix(action, waitAction)
+	rest, ok := strings.CutPrefix(action, conversation.ActionMark)
 	if !ok {
 		return "", "", false
 	}
@@ -43,10 +52,12 @@ func waitKey(wait string) store.Key {
 	return (&conversation.WaitDoc{Wait: session.Wait{ID: wait}}).Key()
 }
 
-// waitQueries ask for the wait, and for what is left of it when its turn went on.
+// waitQueries ask for the wait, for what is left of it when its turn went on, and for the bypasses that stand.
 func waitQueries(p store.Partition, wait string) []store.Query {
 	d := conversation.WaitDoc{Wait: session.Wait{ID: wait}}
-	return []store.Query{store.Get{Partition: p, Key: d.Key()}, store.Get{Partition: p, Key: d.EndedKey()}}
+	return []store.Query{
+		store.Get{Partition: p, Key: d.Key()}, store.Get{Partition: p, Key: d.EndedKey()}, store.Get{Partition: p, Key: conversation.BypassKey},
+	}
 }
 
 func (e *event) clickQueries() []store.Query {
@@ -73,9 +84,17 @@ func (i *Intake) click(ctx context.Context, e *event) (chat.Outcome, Reason, err
 			return i.turnAway(ctx, e, d)
 		}
 		d.wait.Outcome = d.outcome
-		out, lost, err := i.commit(ctx, e, "intake.click", []store.Guard{store.At{Key: waitKey(wait), Version: d.version}},
-			store.Put{Key: waitKey(wait), Value: conversation.Encode(d.wait)},
-			e.audit("decide", wait, string(d.outcome.Result)), e.wake())
+		guards, bypass, err := bypassing(d, choice, stands)
+		if err != nil {
+			return "", Failed, err
+		}
+		result := string(d.outcome.Result)
+		if bypass != nil && choice != Approve {
+			result = choice
+		}
+		ops := append([]store.Op{store.Put{Key: waitKey(wait), Value: conversation.Encode(d.wait)}}, bypass...)
+		out, lost, err := i.commit(ctx, e, "intake.click", append([]store.Guard{store.At{Key: waitKey(wait), Version: d.version}}, guards...),
+			append(ops, e.audit("decide", wait, result), e.wake())...)
 		if !lost {
 			return outcome(out, Decided, err)
 		}
@@ -138,10 +157,10 @@ func decide(e *event, choice string, stands []store.Answer) (decision, error) {
 	}
 	o := session.Outcome{Wait: w.ID, By: e.who.ID}
 	switch n, err := strconv.Atoi(choice); {
-	case w.Kind == session.Approval && choice == Approve:
+	case w.Kind == session.Approval && (choice == Approve || choice == ApproveMinutes || choice == ApproveSession):
 		o.Result = session.Approved
 	case w.Kind == session.Approval && choice == Deny:
-		o.Result = session.Refused
+		o.Result, o.Text = session.Refused, reason(e.in.Value)
 	case w.Kind == session.Question && err == nil && n >= 0 && n < len(w.Choices):
 		o.Result, o.Text = session.Replied, w.Choices[n]
 	default:
@@ -151,9 +170,51 @@ func decide(e *event, choice string, stands []store.Answer) (decision, error) {
 	return d, nil
 }
 
+// bypassing is what a choice that lets further calls through adds to the commit of its decision. The bypass stands from the instant of the
+// decision, for the person who asked and for the tool of this call alone.
+func bypassing(d decision, choice string, stands []store.Answer) ([]store.Guard, []store.Op, error) {
+	w := &d.wait.Wait
+	if choice != ApproveMinutes && choice != ApproveSession || w.Tool == "" {
+		return nil, nil, nil
+	}
+	var all conversation.Bypasses
+	doc, ok := stands[2].Doc()
+	if ok {
+		if err := conversation.Decode(doc, &all); err != nil {
+			return nil, nil, err
+		}
+	}
+	b := conversation.Bypass{Tool: w.Tool, Session: d.wait.Session, Person: w.Person, By: d.outcome.By, At: stands[2].Now}
+	if choice == ApproveMinutes {
+		b.Until = b.At.Add(BypassFor)
+	}
+	if !all.Add(b) {
+		return nil, nil, nil // the call was approved; only the next one will be asked about again
+	}
+	return []store.Guard{store.At{Key: conversation.BypassKey, Version: doc.Version}},
+		[]store.Op{store.Put{Key: conversation.BypassKey, Value: conversation.Encode(all)}}, nil
+}
+
+// reason is what a person gave as theirs, on one line and of a sane length.
+func reason(s string) string {
+	n := 0
+	return strings.TrimSpace(strings.Map(func(r rune) rune {
+		if n++; n > maxReason {
+			return -1
+		}
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(s, "\uFFFD")))
+}
+
 // mayDecide reports whether the sender of e may end the wait: one of its deciders where they are named, else the person who is
-// asked. Being an admin helps only where the role is named among the deciders.
+// asked. Being an admin helps only where the role is named among the deciders, and nothing helps who is barred.
 func mayDecide(w *session.Wait, e *event) bool {
+	if slices.Contains(w.Barred, e.who.ID) {
+		return false
+	}
 	if len(w.Deciders) == 0 {
 		return w.Person == e.who.ID
 	}

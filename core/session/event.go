@@ -25,6 +25,7 @@ const (
 	FramePopped   Kind = "frame_popped"
 	WaitBegan     Kind = "wait_began"
 	WaitEnded     Kind = "wait_ended"
+	Gated         Kind = "gated" // for the log and for why alone: no model sees it
 	Noted         Kind = "noted"
 	Compacted     Kind = "compacted"
 	Cancelled     Kind = "cancelled"
@@ -53,6 +54,7 @@ type Event struct {
 	Pop      *Pop      `json:"pop,omitempty"`
 	Wait     *Wait     `json:"wait,omitempty"`
 	Outcome  *Outcome  `json:"outcome,omitempty"`
+	Gate     *Gate     `json:"gate,omitempty"`
 	Note     *Note     `json:"note,omitempty"`
 	Summary  *Summary  `json:"summary,omitempty"`
 	Cancel   *Cancel   `json:"cancel,omitempty"`
@@ -132,9 +134,12 @@ type (
 		Kind WaitKind `json:"kind"`
 		// Call is the call that waits.
 		Call string `json:"call"`
-		// Person is who is asked; for an approval one of the deciders is enough.
+		// Tool is the name of the tool whose call an approval is about.
+		Tool string `json:"tool,omitempty"`
+		// Person is who is asked; for an approval one of the deciders is enough. Barred are persons who may not decide, whoever they are.
 		Person   string   `json:"person,omitempty"`
 		Deciders []string `json:"deciders,omitempty"`
+		Barred   []string `json:"barred,omitempty"`
 		Title    string   `json:"title,omitempty"`
 		Text     string   `json:"text,omitempty"`
 		Choices  []string `json:"choices,omitempty"`
@@ -150,6 +155,13 @@ type (
 		// MessageID is set where the outcome came as a message; the turn covers it.
 		MessageID string `json:"message_id,omitempty"`
 		Order     string `json:"order,omitempty"`
+	}
+	// Gate is what the gate said of a call, and by which rule or person.
+	Gate struct {
+		Call   string `json:"call"`
+		Tool   string `json:"tool"`
+		Answer string `json:"answer"`
+		Rule   string `json:"rule"`
 	}
 	// Note is something that the model should know and that makes no turn: an edit or a deletion that came late, a synthetic line.
 	Note struct {

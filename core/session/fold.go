@@ -59,6 +59,10 @@ func (s *State) Apply(e Event) {
 		s.endTurn()
 	case Closed:
 		*s = State{Fold: FoldVersion, Session: s.Session, Agent: s.Agent, Closed: true}
+	case Gated:
+		if t := s.Turn; t != nil && e.Gate != nil && len(t.Gates) < MaxGates {
+			t.Gates = append(t.Gates, *e.Gate)
+		}
 	case Noted, Compacted:
 		// They change what the model sees, and nothing that is to be done.
 	}

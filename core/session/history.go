@@ -143,7 +143,7 @@ func (h *History) Add(e Event) {
 		h.thread(rootFrame).add(item{seq: e.Seq, role: model.User, text: note("This turn failed before it was finished.")})
 	case TurnAnswered:
 		h.age()
-	case CallStarted, WaitBegan, WaitEnded, Closed:
+	case CallStarted, WaitBegan, WaitEnded, Gated, Closed:
 		// They are seen through the results that follow.
 	}
 }

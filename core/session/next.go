@@ -197,12 +197,11 @@ func EndWait(s *State, o Outcome) []Event {
 	case Elapsed:
 		return append(es, Finish(f.ID, c.ID, Done, "The time that was waited for has come."))
 	case Refused:
-		text := "A person refused this call. Do not try it again or another way; ask what to do instead."
-		if o.Text != "" {
-			text += " Their reason: " + o.Text
-		}
-		return append(es, Finish(f.ID, c.ID, Rejected, text))
+		return append(es, Finish(f.ID, c.ID, Rejected, RefusalText(ByPerson, o.Text)))
 	default:
+		if w.Kind == Approval {
+			return append(es, Finish(f.ID, c.ID, Denied, RefusalText(ByTime, "")))
+		}
 		return append(es, Finish(f.ID, c.ID, Rejected, "Nobody answered in time. Go on without it, or say what is missing."))
 	}
 }

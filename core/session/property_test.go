@@ -24,7 +24,7 @@ func anyEvent(t *rapid.T, seq int64) session.Event {
 	e.Kind = rapid.SampledFrom([]session.Kind{
 		session.Opened, session.UserSaid, session.UserSaid, session.ModelAnswered, session.ModelAnswered, session.CallStarted,
 		session.CallFinished, session.CallFinished, session.FramePushed, session.FramePopped, session.WaitBegan, session.WaitEnded,
-		session.Noted, session.Compacted, session.Cancelled, session.Failed, session.TurnAnswered, session.Closed, "of tomorrow",
+		session.Noted, session.Gated, session.Compacted, session.Cancelled, session.Failed, session.TurnAnswered, session.Closed, "of tomorrow",
 	}).Draw(t, "kind")
 	if rapid.IntRange(0, 9).Draw(t, "blank") == 0 {
 		return e // blanked
@@ -59,6 +59,8 @@ func anyEvent(t *rapid.T, seq int64) session.Event {
 		e.Outcome = &session.Outcome{Wait: id.Draw(t, "wait"), Result: session.Approved, MessageID: id.Draw(t, "m"), By: "p"}
 	case session.Noted:
 		e.Note = &session.Note{Text: text.Draw(t, "text")}
+	case session.Gated:
+		e.Gate = &session.Gate{Call: id.Draw(t, "call"), Tool: "x", Answer: "allow", Rule: text.Draw(t, "rule")}
 	case session.Compacted:
 		e.Summary = &session.Summary{Text: text.Draw(t, "text"), From: int64(rapid.IntRange(0, 20).Draw(t, "from"))}
 	case session.Cancelled:

@@ -19,6 +19,8 @@ const (
 	MaxRounds = 20
 	// MaxRepeats is how often in a row the same calls may be asked for: the third time nothing new can come of it.
 	MaxRepeats = 3
+	// MaxGates is how many answers of the gate a turn remembers for its record; the log has all of them.
+	MaxGates = 50
 )
 
 // State is the small, materialised part of a session: its stack and what is pending.
@@ -84,6 +86,7 @@ type Turn struct {
 	Usage  model.Usage `json:"usage"`
 	Models []string    `json:"models,omitempty"`
 	Tools  []string    `json:"tools,omitempty"`
+	Gates  []Gate      `json:"gates,omitempty"`
 	Rounds int         `json:"rounds,omitempty"`
 	// Cost is the sum of the known costs; Unpriced: at least one answer had no price, so that the cost of the turn is unknown.
 	Cost     float64 `json:"cost,omitempty"`
@@ -144,6 +147,7 @@ func (s *State) Clone() State {
 		t.Covers = append([]Cover(nil), t.Covers...)
 		t.Models = append([]string(nil), t.Models...)
 		t.Tools = append([]string(nil), t.Tools...)
+		t.Gates = append([]Gate(nil), t.Gates...)
 		c.Turn = &t
 	}
 	return c
