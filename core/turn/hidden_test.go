@@ -1,0 +1,42 @@
+package turn_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"herald/core/model/modeltest"
+	"herald/core/prompt"
+)
+
+// chosen gives the agent of a rig these tools alone.
+type chosen struct {
+	*rig
+	tools []string
+}
+
+func (c chosen) Agent(_ context.Context, id string) (prompt.Agent, error) {
+	return prompt.Agent{ID: id, Text: "You are a test.", Tools: c.tools}, nil
+}
+
+// A tool that the agent does not have is as unknown as one that there is not, also when the model calls it by name.
+func TestHiddenToolDoesNotRun(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct{ name, call, want string }{
+		{"its own", "read", "answer [1] done"},
+		{"another's", "act", "answer [1] there is no such tool: act"},
+		{"nobody's", "fly", "answer [1] there is no such tool: fly"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, modeltest.AfterTool(tc.call, modeltest.Say("{result}")), modeltest.When("go", modeltest.Use(tc.call, `{}`)))
+			r.opts.Agents = chosen{r, []string{"read"}}
+			r.say("1", "ann", "go")
+			r.work()
+			if d := cmp.Diff([]string{tc.want}, r.said()); d != "" {
+				t.Errorf("said (-want +got)\n%s", d)
+			}
+		})
+	}
+}
