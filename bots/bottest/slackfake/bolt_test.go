@@ -63,7 +63,7 @@ func runBolt(t *testing.T, node, mode string, o slackfake.Options, env ...string
 	cmd := exec.CommandContext(t.Context(), node, "app.js")
 	cmd.Dir = "bolt"
 	cmd.Env = append(os.Environ(), "SLACK_API_URL="+s.APIURL(), "BOT_TOKEN="+slackfake.BotToken, "APP_TOKEN="+slackfake.AppToken,
-		"SIGNING_SECRET="+slackfake.SigningSecret, "MODE="+mode)
+		"SIGNING_SECRET="+slackfake.SigningSecret, "MODE="+mode, "PATIENCE_MS=1500")
 	cmd.Env = append(cmd.Env, env...)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
@@ -133,7 +133,7 @@ func TestSDK(t *testing.T) {
 	for _, mode := range []string{"socket", "http"} {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
-			s := runBolt(t, node, mode, slackfake.Options{AckTimeout: patience, TriggerTTL: patience, Notice: 100 * time.Millisecond})
+			s := runBolt(t, node, mode, slackfake.Options{AckTimeout: patience, TriggerTTL: patience, Notice: 100 * time.Millisecond, Patient: true})
 			for _, c := range []struct {
 				name string
 				f    func(*testing.T, *slackfake.Server)
@@ -267,6 +267,7 @@ func sdkReconnects(t *testing.T, s *slackfake.Server) {
 		{"refresh_requested", func() { s.Disconnect("", "refresh_requested") }},
 		{"severed", func() { s.Sever("") }},
 		{"cut in the middle of a frame", func() { s.CutFrame("") }},
+		{"silent", func() { s.Hush("") }},
 	} {
 		t.Run("after "+c.name, func(t *testing.T) {
 			before := s.Counts().Connected

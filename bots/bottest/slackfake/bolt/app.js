@@ -2,16 +2,25 @@
 // It says READY and its port (0 for a socket) on a line of its own when it runs, and takes all else from its environment.
 'use strict';
 
-const { App, Assistant, LogLevel } = require('@slack/bolt');
+const { App, Assistant, LogLevel, SocketModeReceiver } = require('@slack/bolt');
 
-const { SLACK_API_URL, BOT_TOKEN, APP_TOKEN, SIGNING_SECRET, MODE } = process.env;
+const { SLACK_API_URL, BOT_TOKEN, APP_TOKEN, SIGNING_SECRET, MODE, PATIENCE_MS } = process.env;
 const socket = MODE === 'socket';
+const clientOptions = { slackApiUrl: SLACK_API_URL };
+
+// The SDK waits as long as for a pong before it opens a new socket: 5 s, unless it is told otherwise.
+const receiver = () => new SocketModeReceiver({
+  appToken: APP_TOKEN,
+  logLevel: LogLevel.WARN,
+  clientPingTimeout: Number(PATIENCE_MS),
+  installerOptions: { clientOptions },
+});
 
 const app = new App({
   token: BOT_TOKEN,
   logLevel: LogLevel.WARN,
-  clientOptions: { slackApiUrl: SLACK_API_URL },
-  ...(socket ? { socketMode: true, appToken: APP_TOKEN } : { signingSecret: SIGNING_SECRET }),
+  clientOptions,
+  ...(socket ? { receiver: receiver() } : { signingSecret: SIGNING_SECRET }),
 });
 
 // The echo, in the thread where there is one.
