@@ -127,6 +127,7 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, f *Fault) {
 		case <-r.Context().Done():
 		case <-s.ctx.Done():
 		}
+		panic(http.ErrAbortHandler) // no answer, not even an empty one
 	case Reset, LoseReply:
 		breakConnection(w, "")
 	case CutReply:
