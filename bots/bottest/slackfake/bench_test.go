@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"sync"
 	"testing"
 
 	"github.com/gorilla/websocket"
@@ -54,15 +55,19 @@ func BenchmarkEcho(b *testing.B) {
 	}
 	const inFlight = 64
 	work := make(chan struct{}, inFlight)
+	var app sync.WaitGroup
 	for range inFlight {
-		go func() {
+		app.Go(func() {
 			for range work {
 				do(slackfake.BotToken, "chat.postMessage", `{"channel":"`+slackfake.General+`","text":"hello there"}`)
 				s.Say(slackfake.Say{Text: "hello there"})
 			}
-		}()
+		})
 	}
-	defer close(work)
+	defer func() {
+		close(work)
+		app.Wait()
+	}()
 	b.ResetTimer()
 	for range inFlight {
 		s.Say(slackfake.Say{Text: "hello there"})

@@ -56,14 +56,13 @@ func (l *lines) read(r io.Reader) {
 	close(l.ready)
 }
 
-// runBolt starts the app of bolt/app.js on a server.
-func runBolt(t *testing.T, node, mode string, o slackfake.Options, env ...string) *slackfake.Server {
+// runApp starts a script of the folder bolt on a server and gives its port, and a function that kills it.
+func runApp(t *testing.T, node, script string, s *slackfake.Server, env ...string) (port string, kill func()) {
 	t.Helper()
-	s := start(t, o)
-	cmd := exec.CommandContext(t.Context(), node, "app.js")
+	cmd := exec.CommandContext(t.Context(), node, script)
 	cmd.Dir = "bolt"
 	cmd.Env = append(os.Environ(), "SLACK_API_URL="+s.APIURL(), "BOT_TOKEN="+slackfake.BotToken, "APP_TOKEN="+slackfake.AppToken,
-		"SIGNING_SECRET="+slackfake.SigningSecret, "MODE="+mode, "PATIENCE_MS=1500")
+		"SIGNING_SECRET="+slackfake.SigningSecret, "PATIENCE_MS=1500")
 	cmd.Env = append(cmd.Env, env...)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
@@ -76,17 +75,19 @@ func runBolt(t *testing.T, node, mode string, o slackfake.Options, env ...string
 	l := &lines{ready: make(chan string, 1)}
 	var reader sync.WaitGroup
 	reader.Go(func() { l.read(out) })
-	t.Cleanup(func() {
+	kill = sync.OnceFunc(func() {
 		_ = cmd.Process.Kill()
 		reader.Wait()
 		_ = cmd.Wait()
+	})
+	t.Cleanup(func() {
+		kill()
 		if t.Failed() {
 			t.Logf("the SDK's app said:\n%s", l.said.String())
 		}
 	})
 	boot, cancel := context.WithTimeout(t.Context(), 3*patience)
 	defer cancel()
-	var port string
 	select {
 	case port = <-l.ready:
 	case <-boot.Done():
@@ -94,6 +95,14 @@ func runBolt(t *testing.T, node, mode string, o slackfake.Options, env ...string
 	if port == "" {
 		t.Fatal("the SDK's app did not get ready")
 	}
+	return port, kill
+}
+
+// runBolt starts the app of bolt/app.js on a fresh server.
+func runBolt(t *testing.T, node, mode string, o slackfake.Options, env ...string) *slackfake.Server {
+	t.Helper()
+	s := start(t, o)
+	port, _ := runApp(t, node, "app.js", s, append(env, "MODE="+mode)...)
 	if mode == "http" {
 		a := slackfake.App{ID: slackfake.AppID, Name: "herald", AppToken: slackfake.AppToken, SigningSecret: slackfake.SigningSecret}
 		a.RequestURL = "http://127.0.0.1:" + port + "/slack/events"
@@ -106,6 +115,27 @@ func runBolt(t *testing.T, node, mode string, o slackfake.Options, env ...string
 		wait(t, s, "the app has a socket", func(v slackfake.View) bool { return v.Counts().Sockets > 0 })
 	}
 	return s
+}
+
+// TestKilledApp kills the app, says something meanwhile, and starts it anew: the server must hold what it was not told to forget.
+func TestKilledApp(t *testing.T) {
+	t.Parallel()
+	node, ok := bolt(t)
+	if !ok {
+		return
+	}
+	s := start(t, slackfake.Options{Patient: true})
+	_, kill := runApp(t, node, "echo.js", s)
+	s.Say(slackfake.Say{Text: "before"})
+	wait(t, s, "it is echoed", func(v slackfake.View) bool { return len(v.Said(slackfake.General, "")) == 1 })
+	kill()
+	wait(t, s, "its socket is gone", func(v slackfake.View) bool { return v.Counts().Sockets == 0 })
+	told := s.Say(slackfake.Say{Text: "meanwhile"})
+	runApp(t, node, "echo.js", s)
+	wait(t, s, "what was said meanwhile is echoed", func(v slackfake.View) bool {
+		m := v.Said(slackfake.General, "")
+		return len(m) == 2 && m[1].Text == "meanwhile" && v.Acked(told.Events...)
+	})
 }
 
 // said waits for the app's messages in a thread to be these.
