@@ -18,18 +18,22 @@ const MaxResult = 100 << 10
 // Call is one call as its tool sees it.
 type Call struct {
 	// ID is the same when a repeatable call is run again: what a tool passes on as idempotency key.
-	ID           string
-	Name         string
-	Arguments    json.RawMessage
-	Agent        string
-	Session      string
-	Turn         string
-	Person       string
+	ID        string
+	Name      string
+	Arguments json.RawMessage
+	Agent     string
+	Session   string
+	Turn      string
+	Person    string
+	// Askers are all persons whose messages the turn answers, Person among them: the call has the rights that all of them have.
+	Askers       []string
 	Conversation chat.Conversation
 	// Direct: only the person and Herald read the conversation.
 	Direct bool
 	// Approved names who let the call through, "" when nobody had to.
 	Approved string
+	// Unattended: nobody is there who could decide, so that a call which needs a person is refused at once.
+	Unattended bool
 }
 
 // Decode reads the arguments into v; an unknown argument is an error that the model can mend.

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"herald/core/model"
+	"herald/core/session"
 	"herald/core/tool"
 )
 
@@ -72,6 +73,14 @@ type gate struct {
 }
 
 func (g gate) Decide(context.Context, tool.Call) (tool.Decision, error) { return g.d, g.err }
+
+func TestAnApprovedCallDoesNotRunByRulesThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	g := gate{tool.Decision{Answer: tool.Allow}, errors.New("no rules")}
+	if d := tool.Ask(t.Context(), g, tool.Call{Name: "x", Approved: "ann"}); d.Answer != tool.Deny || d.Refusal != session.ByUnreadable {
+		t.Errorf("got %+v", d)
+	}
+}
 
 func TestTheGateClosesWhereItCannotAnswer(t *testing.T) {
 	t.Parallel()

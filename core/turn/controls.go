@@ -57,6 +57,8 @@ func (r *run) stopOrNew(ctx context.Context, c conversation.Control) error {
 	}
 	if ok {
 		r.cur.StopOrder = max(r.cur.StopOrder, c.Order)
+		// Whoever says stop wants to be asked again.
+		r.ops = append(r.ops, store.Delete{Key: conversation.BypassKey})
 	}
 	self := session.Cover{MessageID: c.ID, Order: c.Order, Person: c.By}
 	switch {

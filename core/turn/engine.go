@@ -40,6 +40,16 @@ type Outbox interface {
 	Edit(ctx context.Context, p *chat.Post, r chat.Receipt) error
 }
 
+// Rules is a gate whose rules stand in the store. They are read in the round trip that looks for news, so that they are as fresh as the
+// news and cost none of their own.
+type Rules interface {
+	tool.Gate
+	// Queries are what must be read for a conversation.
+	Queries(p store.Partition) []store.Query
+	// Open is the gate that answers by what was read. It is used by one claim, by several goroutines at once.
+	Open(p store.Partition, answers []store.Answer) tool.Gate
+}
+
 // Observer is told what happened, for metrics; every field may be nil.
 type Observer struct {
 	// TurnEnded is called after the commit that ended a turn; how is "answered", "failed", "stopped", "set aside".
@@ -50,15 +60,18 @@ type Observer struct {
 
 // Options of an engine. All fields but Observer, Log, Spawn and Admin are required.
 type Options struct {
-	Store   store.Store
-	Agents  Agents
-	Models  Models
-	Tools   *tool.Registry
+	Store  store.Store
+	Agents Agents
+	Models Models
+	Tools  *tool.Registry
+	// Gate decides about calls. One that is [Rules] is opened for each claim, with what the load of the conversation read.
 	Gate    tool.Gate
 	Outbox  Outbox
 	Adapter func(chat.Workspace) chat.Adapter
 	// Admin reports whether a person is an admin now; nil means nobody is.
 	Admin func(ctx context.Context, person string) (bool, error)
+	// Name is the shown name of a person, for cards; nil means that their ids are shown.
+	Name func(ctx context.Context, person string) (string, error)
 	// DefaultAgent is who answers where nobody was chosen: "main".
 	DefaultAgent string
 	NewID        func() string

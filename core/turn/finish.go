@@ -73,7 +73,15 @@ func (r *run) finish(ctx context.Context, text string) (done bool, err error) {
 	cur := r.cur
 	began := r.cur.BeganAt
 	r.cur.LastTurn, r.cur.Told, r.cur.Handed = t.ID, nil, false
-	ops := append(r.endWaits(), store.Put{Key: rec.Key(), Value: conversation.Encode(rec)})
+	ends := r.endWaits()
+	for _, w := range r.state.Waits {
+		card, err := r.closeCard(ctx, w, textEndedCard)
+		if err != nil {
+			return false, err
+		}
+		ends = append(ends, card...)
+	}
+	ops := append(ends, store.Put{Key: rec.Key(), Value: conversation.Encode(rec)})
 	ops = r.cleared(append(ops, r.release(len(r.inbox) > 0 || len(r.controls) > 0, time.Time{}))...)
 	res, err := r.say(ctx, d, head, events, ops)
 	if err != nil {
@@ -158,7 +166,7 @@ func (r *run) endWaits() []store.Op {
 func (r *run) record() *conversation.TurnRecord {
 	t := r.state.Turn
 	rec := &conversation.TurnRecord{
-		V: conversation.Version, ID: t.ID, Session: r.state.Session, Agent: r.state.Agent, Person: t.Person(), Models: t.Models, Tools: t.Tools,
+		V: conversation.Version, ID: t.ID, Session: r.state.Session, Agent: r.state.Agent, Person: t.Person(), Models: t.Models, Tools: t.Tools, Gates: t.Gates,
 		Rounds: t.Rounds, Usage: t.Usage, Covers: t.Covers, BeganAt: r.cur.BeganAt, EndedAt: r.now(), Failure: t.Failure, Stopped: t.Cancel != nil,
 	}
 	if !t.Unpriced && t.Rounds > 0 {

@@ -45,13 +45,15 @@ func (r *run) look(ctx context.Context) error {
 	if t := r.state.Turn; t != nil && (t.Cancel != nil || t.Failure != nil) {
 		return nil // what comes after the end belongs to the next turn
 	}
-	r.applyWaits()
+	if err := r.applyWaits(ctx); err != nil {
+		return err
+	}
 	r.takeMessages()
 	return nil
 }
 
 // applyWaits takes over the outcomes of waits: a click's, the end of their time, or the next message of who was asked.
-func (r *run) applyWaits() {
+func (r *run) applyWaits(ctx context.Context) error {
 	for _, w := range slices.Clone(r.state.Waits) {
 		doc, ok := r.waits[w.ID]
 		if !ok {
@@ -60,6 +62,9 @@ func (r *run) applyWaits() {
 		o := doc.Outcome
 		if o == nil && w.Kind == session.Question {
 			o = r.reply(w)
+		}
+		if o == nil && w.Kind == session.Approval {
+			o = r.denial(w)
 		}
 		if o == nil && !w.End.IsZero() && !r.now().Before(w.End) {
 			o = &session.Outcome{Wait: w.ID, Result: session.Expired}
@@ -70,6 +75,11 @@ func (r *run) applyWaits() {
 		if o == nil {
 			continue
 		}
+		card, err := r.closeCard(ctx, w, r.ended(ctx, o))
+		if err != nil {
+			return err
+		}
+		r.ops = append(r.ops, card...)
 		doc.Outcome = o
 		// The first outcome wins: a click that came since is refused, or refuses this commit.
 		r.guards = append(r.guards, store.At{Key: doc.Key(), Version: doc.version})
@@ -78,6 +88,7 @@ func (r *run) applyWaits() {
 		r.unsaid = true
 		delete(r.waits, w.ID)
 	}
+	return nil
 }
 
 // reply is the next message of the person who was asked, as an outcome: its text, or the choice that it numbers.

@@ -10,7 +10,6 @@ import (
 
 	"herald/core/chat"
 	"herald/core/conversation"
-	"herald/core/session"
 	"herald/core/store"
 )
 
@@ -104,20 +103,6 @@ func (r *run) newAnswer() *conversation.Delivery {
 	return d
 }
 
-// card is a wait with buttons.
-func card(w session.Wait) *chat.Card {
-	c := &chat.Card{Title: w.Title}
-	choices := w.Choices
-	if w.Kind == session.Approval {
-		c.Buttons = []chat.Button{{Action: "wait:" + w.ID + ":approve", Label: "Approve"}, {Action: "wait:" + w.ID + ":deny", Label: "Deny", Danger: true}}
-		return c
-	}
-	for i, ch := range choices {
-		c.Buttons = append(c.Buttons, chat.Button{Action: "wait:" + w.ID + ":" + itoa(i), Label: ch})
-	}
-	return c
-}
-
 // direct reports whether only one person and Herald read here, as the messages of the turn said.
 func (r *run) direct() bool { return r.cur.Direct }
 
@@ -144,13 +129,4 @@ func cutText(s string, n int) string {
 		n--
 	}
 	return s[:n]
-}
-
-// shorten shows the head and the tail of a long text.
-func shorten(s string, n int) string {
-	r := []rune(s)
-	if len(r) <= n {
-		return s
-	}
-	return string(r[:n*2/3]) + " … " + string(r[len(r)-n/3:])
 }

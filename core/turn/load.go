@@ -66,16 +66,24 @@ func (e *Engine) load(ctx context.Context, claim store.Claim) (*run, error) {
 
 // news is what changes while the claim is held.
 func (r *run) news() []store.Query {
-	return []store.Query{
+	qs := []store.Query{
 		store.Get{Partition: r.p, Key: conversation.HeadKey},
 		store.List{Partition: r.p, Collection: conversation.Inbox},
 		store.List{Partition: r.p, Collection: conversation.Controls},
 		store.List{Partition: r.p, Collection: conversation.Waits},
 	}
+	if rules, ok := r.Gate.(Rules); ok {
+		qs = append(qs, rules.Queries(r.p)...)
+	}
+	return qs
 }
 
 func (r *run) takeNews(as []store.Answer) error {
 	r.told(as[0].Now)
+	r.gate = r.Gate
+	if rules, ok := r.Gate.(Rules); ok {
+		r.gate = rules.Open(r.p, as[4:])
+	}
 	r.head, r.headVer = conversation.Head{}, 0
 	if d, ok := as[0].Doc(); ok {
 		if err := conversation.Decode(d, &r.head); err != nil {

@@ -2,12 +2,13 @@ package turn
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"time"
 
+	"herald/core/chat"
 	"herald/core/conversation"
 	"herald/core/model"
 	"herald/core/prompt"
@@ -132,7 +133,9 @@ func (r *run) beginModel(ctx context.Context, d session.Decision) (func(context.
 		r.stageModelFailure(err)
 		return nil, nil
 	}
-	req := prompt.Build(agent, r.Tools.Select(agent.Tools), r.hist.Visible(f.ID), r.now(), r.Zone)
+	c := r.asking(f)
+	shown := slices.DeleteFunc(r.Tools.Select(agent.Tools), func(t tool.Tool) bool { return tool.Hides(ctx, r.gate, c, t.Spec.Name) })
+	req := prompt.Build(agent, shown, r.hist.Visible(f.ID), r.now(), r.Zone)
 	req.NewCallID = r.NewID
 	root := f.Parent == ""
 	return func(ctx context.Context) outcome { return r.callModel(ctx, m, req, root) }, nil
@@ -159,19 +162,22 @@ func (r *run) beginCall(ctx context.Context, d session.Decision) (func(context.C
 	defer r.mu.Unlock()
 	_, cs := r.state.Call(d.Call)
 	f := r.state.Frame(d.Frame)
-	c := tool.Call{
-		ID: cs.ID, Name: cs.Name, Arguments: cs.Arguments, Agent: f.Agent, Session: r.state.Session, Turn: r.state.Turn.ID,
-		Person: r.state.Turn.Person(), Conversation: r.conv, Direct: r.direct(), Approved: cs.Approved,
-	}
+	c := r.asking(f)
+	c.ID, c.Name, c.Arguments, c.Approved = cs.ID, cs.Name, cs.Arguments, cs.Approved
 	t, ok := r.bound(ctx, f.Agent, cs.Name)
+	if ok && tool.Hides(ctx, r.gate, c, cs.Name) {
+		ok = false
+		r.stage(gated(d, c, tool.Decision{Answer: tool.Deny, Rule: "a rule hides this tool"}))
+	}
 	if !ok {
 		r.stage(session.Finish(d.Frame, d.Call, session.Errored, tool.ErrUnknown.Error()+": "+cs.Name))
 		r.unsaid = true
 		return nil, nil
 	}
-	switch g := tool.Ask(ctx, r.Gate, c); {
+	g := tool.Ask(ctx, r.gate, c)
+	switch {
 	case g.Answer == tool.Deny:
-		r.stage(session.Finish(d.Frame, d.Call, session.Denied, "A rule of this installation denies this call. Do not try it again or another way."))
+		r.stage(gated(d, c, g), session.Finish(d.Frame, d.Call, session.Denied, session.RefusalText(g.Refusal, "")))
 		r.unsaid = true
 		return nil, nil
 	case g.Answer == tool.Require && c.Approved == "":
@@ -185,10 +191,11 @@ func (r *run) beginCall(ctx context.Context, d session.Decision) (func(context.C
 	}
 	if t.Traits.Delegates {
 		// Choosing an agent has no effect; the frame's push is the start of the call.
+		r.stage(gated(d, c, g))
 		return func(ctx context.Context) outcome { return runCall(ctx, t, c) }, nil
 	}
 	start := session.Event{Kind: session.CallStarted, ID: "start/" + d.Call, Frame: d.Frame, Call: &session.CallRef{IDs: []string{d.Call}, Again: again}}
-	if _, err := r.step(ctx, "turn.start", guardHead, []session.Event{start}); err != nil {
+	if _, err := r.step(ctx, "turn.start", guardHead, []session.Event{gated(d, c, g), start}); err != nil {
 		if again {
 			r.again[d.Call] = true
 		}
@@ -332,40 +339,21 @@ func (r *run) push(ctx context.Context, d session.Decision, p tool.Push) error {
 	return err
 }
 
-// waitEnds is how long a person is waited for unless the rule or the tool says otherwise.
-const waitEnds = 24 * time.Hour
-
-// askApproval commits the question whether the call may run.
-func (r *run) askApproval(ctx context.Context, d session.Decision, c tool.Call, g tool.Decision) error {
-	expires := g.Expires
-	if expires <= 0 {
-		expires = waitEnds
-	}
-	args := c.Arguments
-	if !json.Valid(args) {
-		args = json.RawMessage("{}")
-	}
-	w := session.Wait{
-		ID: conversation.ID("w", string(r.p), c.ID, "approval"), Kind: session.Approval, Call: c.ID, Person: c.Person, Deciders: g.Deciders,
-		Title: "May I run " + c.Name + "?", Text: "Arguments: `" + shorten(string(args), 500) + "`", End: r.now().Add(expires),
-	}
-	return r.wait(ctx, "turn.ask", d, w, nil)
-}
-
 // wait commits a wait with what asks the person.
-func (r *run) wait(ctx context.Context, site string, d session.Decision, w session.Wait, ops []store.Op) error {
+func (r *run) wait(ctx context.Context, site string, d session.Decision, w session.Wait, ops []store.Op, before ...session.Event) error {
 	doc := &conversation.WaitDoc{V: conversation.Version, Session: r.state.Session, Wait: w}
 	ops = append(ops, store.Put{Key: doc.Key(), Value: conversation.Encode(doc)})
 	if w.Kind != session.Timer {
 		ask := &conversation.Delivery{
-			ID: conversation.ID("d", w.ID), Kind: conversation.Ask, Text: askText(w), Turn: r.state.Turn.ID, MadeAt: r.now(), After: r.now(),
+			ID: askID(w.ID), Kind: conversation.Ask, Text: askText(w), Turn: r.state.Turn.ID, MadeAt: r.now(), After: r.now(),
 		}
 		if r.caps.Cards {
-			ask.Card = card(w)
+			ask.Card = &chat.Card{Title: w.Title, Buttons: buttons(w)}
 		}
 		ops = append(ops, conversation.Say(r.p, ask)...)
 	}
-	res, err := r.step(ctx, site, guardHead, []session.Event{{Kind: session.WaitBegan, ID: "wait/" + w.ID, Frame: d.Frame, Wait: &w}}, ops...)
+	events := append(before, session.Event{Kind: session.WaitBegan, ID: "wait/" + w.ID, Frame: d.Frame, Wait: &w})
+	res, err := r.step(ctx, site, guardHead, events, ops...)
 	if err == nil {
 		// The document's version is that of its Put: the first of ops that puts, behind the session's own and what was pending.
 		r.waits[w.ID] = waitDoc{WaitDoc: *doc, version: versionOf(res, ops, doc.Key())}

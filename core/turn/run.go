@@ -14,6 +14,7 @@ import (
 	"herald/core/prompt"
 	"herald/core/session"
 	"herald/core/store"
+	"herald/core/tool"
 )
 
 // run is the handling of one claim.
@@ -67,6 +68,8 @@ type run struct {
 		cancel context.CancelCauseFunc
 	}
 	agents map[string]prompt.Agent
+	// gate is the engine's, as it was opened with the last news.
+	gate tool.Gate
 	// poke tells of news while the claim is held; nil when nobody watches. unattend ends the watch.
 	poke     <-chan struct{}
 	unattend func()

@@ -15,6 +15,7 @@ const (
 	textNew         = "A new conversation has begun."
 	textNothingRuns = "Nothing is running here."
 	textMayNotStop  = "Only who wrote the message, who opened this conversation or an admin can stop this."
+	textEndedCard   = "Not decided: the turn ended before."
 	textLate        = "This message reached me after a stop that was sent later, so it was not run. Send it again if it should be."
 	textEmpty       = "The model gave an empty answer. Ask again, or say it in other words."
 )
@@ -23,7 +24,7 @@ const (
 func waitingText(w session.Wait) string {
 	switch w.Kind {
 	case session.Approval:
-		return "I am waiting for a decision about " + quoted(w.Title) + ". Your message will be read after it; `stop` ends the wait."
+		return "I am waiting for a decision about " + quoted(w.Title) + ". Your message will be read after it; `deny` refuses it, `stop` ends the wait."
 	case session.Question:
 		return "I am waiting for an answer to " + quoted(w.Title) + ". Your message will be read after it; `stop` ends the wait."
 	default:

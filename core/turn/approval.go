@@ -1,0 +1,230 @@
+package turn
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"herald/core/chat"
+	"herald/core/conversation"
+	"herald/core/session"
+	"herald/core/store"
+	"herald/core/tool"
+)
+
+const (
+	// waitEnds is how long a person is waited for unless the rule or the tool says otherwise.
+	waitEnds = 24 * time.Hour
+	// maxArgument is the longest argument in runes that a card shows whole; of a longer one it shows the head, the tail and the length.
+	maxArgument, argumentHead, argumentTail = 500, 300, 100
+	// maxListed is how many arguments a card shows; it says how many it leaves out.
+	maxListed = 20
+)
+
+// asking is a call of an agent's frame, as far as it is the same for all tools.
+func (r *run) asking(f *session.Frame) tool.Call {
+	t := r.state.Turn
+	c := tool.Call{
+		Agent: f.Agent, Session: r.state.Session, Turn: t.ID, Person: t.Person(), Conversation: r.conv, Direct: r.direct(),
+	}
+	for _, cv := range t.Covers {
+		if cv.Person != "" && !slices.Contains(c.Askers, cv.Person) {
+			c.Askers = append(c.Askers, cv.Person)
+		}
+	}
+	return c
+}
+
+// gated is what the gate said of a call, for the log.
+func gated(d session.Decision, c tool.Call, g tool.Decision) session.Event {
+	id := "gate/" + c.ID
+	if c.Approved != "" {
+		id += "/approved"
+	}
+	return session.Event{Kind: session.Gated, ID: id, Frame: d.Frame, Gate: &session.Gate{
+		Call: c.ID, Tool: c.Name, Answer: string(g.Answer), Rule: cutText(g.Rule, 500),
+	}}
+}
+
+// askApproval commits the question whether the call may run.
+func (r *run) askApproval(ctx context.Context, d session.Decision, c tool.Call, g tool.Decision) error {
+	expires := g.Expires
+	if expires <= 0 {
+		expires = waitEnds
+	}
+	w := session.Wait{
+		ID: conversation.ID("w", string(r.p), c.ID, "approval"), Kind: session.Approval, Call: c.ID, Tool: c.Name,
+		Person: c.Person, Deciders: g.Deciders, Barred: g.Barred, Title: "May I run " + c.Name + "?", End: r.now().Add(expires),
+	}
+	w.Text = approvalText(c, g, w.End.In(r.Zone))
+	return r.wait(ctx, "turn.ask", d, w, nil, gated(d, c, g))
+}
+
+// approvalText is what a person must know to decide: the arguments, why they are asked, who may decide and until when.
+func approvalText(c tool.Call, g tool.Decision, end time.Time) string {
+	var b strings.Builder
+	b.WriteString(argumentsText(c.Arguments))
+	who := g.Who
+	if who == "" {
+		who = "the person who asked"
+	}
+	if g.Rule != "" {
+		fmt.Fprintf(&b, "\nWhy I ask: %s.", g.Rule)
+	}
+	fmt.Fprintf(&b, "\nWho may decide: %s. Without a decision by %s it counts as denied.", who, end.Format("2 January 15:04 MST"))
+	b.WriteString("\nTo refuse it with a reason, write `deny: ` and the reason.")
+	return b.String()
+}
+
+// argumentsText lists arguments as code, so that nothing in them reads like a part of the card.
+func argumentsText(raw json.RawMessage) string {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	if t, err := d.Token(); err != nil || t != json.Delim('{') {
+		return "It has no arguments that can be shown."
+	}
+	var lines []string
+	more := 0
+	for d.More() {
+		name, err := d.Token()
+		var value json.RawMessage
+		if err != nil || d.Decode(&value) != nil {
+			return "Its arguments cannot be shown: they are malformed."
+		}
+		if len(lines) >= maxListed {
+			more++
+			continue
+		}
+		lines = append(lines, fmt.Sprintf("- %s: %s", code(fmt.Sprint(name)), argument(value)))
+	}
+	if len(lines) == 0 {
+		return "It has no arguments."
+	}
+	if more > 0 {
+		lines = append(lines, fmt.Sprintf("- and %d more that are not shown here", more))
+	}
+	return "Arguments:\n" + strings.Join(lines, "\n")
+}
+
+// argument is a value on one line, and says so where it is not shown whole.
+func argument(value json.RawMessage) string {
+	var line bytes.Buffer
+	if json.Compact(&line, value) != nil {
+		return "(malformed)"
+	}
+	r := []rune(line.String())
+	if len(r) <= maxArgument {
+		return code(string(r))
+	}
+	return fmt.Sprintf("%s … %s (shortened: %d characters)", code(string(r[:argumentHead])), code(string(r[len(r)-argumentTail:])), len(r))
+}
+
+// code is a code span that its content cannot end.
+func code(s string) string {
+	fence := "`"
+	for strings.Contains(s, fence) {
+		fence += "`"
+	}
+	if strings.HasPrefix(s, "`") || strings.HasSuffix(s, "`") {
+		s = " " + s + " "
+	}
+	return fence + s + fence
+}
+
+// denial is a message that refuses the oldest approval which its writer may refuse: "deny", or "deny:" with a reason. Whoever asked may
+// always withdraw. It goes only this way: what lets a call through is a click, which names the call.
+func (r *run) denial(w session.Wait) *session.Outcome {
+	i := slices.IndexFunc(r.inbox, func(m conversation.Message) bool {
+		_, ok := denies(m.Text)
+		return ok && (m.Person == w.Person || slices.Contains(w.Deciders, m.Person))
+	})
+	if i < 0 {
+		return nil
+	}
+	m := r.inbox[i]
+	reason, _ := denies(m.Text)
+	r.ops = append(r.ops, store.Delete{Key: m.Key()})
+	r.inbox = slices.Delete(r.inbox, i, i+1)
+	return &session.Outcome{Wait: w.ID, Result: session.Refused, By: m.Person, Text: reason, MessageID: m.MessageID, Order: m.Order}
+}
+
+func denies(text string) (reason string, ok bool) {
+	word, reason, _ := strings.Cut(strings.TrimSpace(text), ":")
+	if !strings.EqualFold(strings.TrimSpace(word), "deny") {
+		return "", false
+	}
+	return cutText(strings.TrimSpace(reason), 500), true
+}
+
+// closeCard is the operations that make the card of an approval that is over say how it ended, and take its buttons away. A card that is not on the platform
+// yet stays as it is: a click on it is told how it ended.
+func (r *run) closeCard(ctx context.Context, w session.Wait, how string) ([]store.Op, error) {
+	if w.Kind != session.Approval {
+		return nil, nil
+	}
+	d := &conversation.Delivery{ID: askID(w.ID)}
+	as, err := r.Store.Read(ctx, store.Get{Partition: r.p, Key: d.SentKey()})
+	if err != nil {
+		return nil, fmt.Errorf("close the card of %s: %w", w.ID, err)
+	}
+	doc, ok := as[0].Doc()
+	if !ok {
+		return nil, nil
+	}
+	if err := conversation.Decode(doc, d); err != nil {
+		return nil, err
+	}
+	if len(d.Pieces) != 1 || d.Pieces[0].Receipt == nil {
+		return nil, nil
+	}
+	d.Text, d.Card, d.MadeAt = askText(w)+"\n\n**"+how+"**", nil, r.now()
+	parts := r.ad.Cut(r.conv, d.Text)
+	if len(parts) != 1 {
+		return nil, nil
+	}
+	d.Pieces[0].Text, d.Pieces[0].Settled = parts[0], false
+	return append([]store.Op{store.Delete{Key: d.SentKey()}}, conversation.Say(r.p, d)...), nil
+}
+
+// ended says how an approval ended.
+func (r *run) ended(ctx context.Context, o *session.Outcome) string {
+	name := o.By
+	if r.Name != nil && o.By != "" {
+		if n, err := r.Name(ctx, o.By); err == nil {
+			name = n
+		}
+	}
+	switch o.Result {
+	case session.Approved:
+		return "Approved by " + name + "."
+	case session.Refused:
+		return "Denied by " + name + "."
+	default:
+		return "Denied: nobody decided in time."
+	}
+}
+
+// askID names the delivery that asks for the outcome of a wait.
+func askID(wait string) string { return conversation.ID("d", wait) }
+
+// buttons are the choices of a wait.
+func buttons(w session.Wait) []chat.Button {
+	var out []chat.Button
+	add := func(choice, label string, danger bool) {
+		out = append(out, chat.Button{Action: conversation.Action(w.ID, choice), Label: label, Danger: danger})
+	}
+	if w.Kind == session.Approval {
+		add(conversation.Approve, "Approve once", false)
+		add(conversation.ApproveMinutes, "Allow for 15 minutes", false)
+		add(conversation.ApproveSession, "Allow for this session", false)
+		add(conversation.Deny, "Deny", true)
+		return out
+	}
+	for i, c := range w.Choices {
+		add(itoa(i), c, false)
+	}
+	return out
+}
