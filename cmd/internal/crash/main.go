@@ -70,11 +70,12 @@ func command(ctx context.Context, args []string, out, errs io.Writer) int {
 
 // playLoads puts replicas through every load, or through the one that -scenario names.
 func playLoads(ctx context.Context, n int, o settings, errs io.Writer) int {
-	code := 0
+	code, played := 0, 0
 	for _, l := range loads() {
 		if o.scenario != "" && o.scenario != l.name {
 			continue
 		}
+		played++
 		var log io.Writer
 		if o.verbose {
 			log = errs
@@ -89,6 +90,10 @@ func playLoads(ctx context.Context, n int, o settings, errs io.Writer) int {
 			fmt.Fprintln(o.out, "  ", b)
 			code = 1
 		}
+	}
+	if played == 0 {
+		fmt.Fprintf(errs, "crash: there is no load %q\n", o.scenario)
+		return 1
 	}
 	return code
 }

@@ -49,7 +49,8 @@ type Options struct {
 	Target Point
 	// Die ends the process and does not return. Required when there is a Target.
 	Die func()
-	// Log takes each point as it is reached, one a line, each in one write; nil takes nothing. A log that fails is left out.
+	// Log takes each point as it is reached, one a line, each in one write and perhaps several at once; nil takes nothing. A log that fails is
+	// left out.
 	Log io.Writer
 }
 

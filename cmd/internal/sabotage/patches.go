@@ -69,11 +69,13 @@ func patches() []patch {
 		},
 		{
 			"the lease ends by the caller's clock", "core/worker/holding.go",
-			"deadline: began.Add(w.o.Lease)", "deadline: c.Until", []string{"./core/worker"},
+			"deadline: began.Add(w.o.Lease)", "deadline: c.Until",
+			[]string{"./core/worker"},
 		},
 		{
 			"an attempt at a claim is not counted", "core/store/memory/agenda.go",
-			"	it.attempts++\n", "	it.attempts = 1\n", []string{"./core/store/memory"},
+			"	it.attempts++\n", "	it.attempts = 1\n",
+			[]string{"./core/store/memory"},
 		},
 		{
 			"an attempt at a delivery is not counted", "core/outbox/outcome.go",
@@ -119,7 +121,8 @@ func patches() []patch {
 		},
 		{
 			"a handover is taken twice", "core/handover/taker.go",
-			"store.At{Key: mark}, store.Fewer", "store.Fewer", []string{"./core/handover"},
+			"store.At{Key: mark}, store.Fewer", "store.Fewer",
+			[]string{"./core/handover"},
 		},
 		{
 			"a poisoned turn is never set aside", "core/turn/finish.go",
@@ -137,11 +140,13 @@ func patches() []patch {
 		},
 		{
 			"a secret passes into the log", "cmd/internal/redact/secrets.go",
-			"	for _, x := range secrets {\n", "	for _, x := range secrets[:0] {\n", []string{"./cmd/internal/redact"},
+			"	for _, x := range secrets {\n", "	for _, x := range secrets[:0] {\n",
+			[]string{"./cmd/internal/redact"},
 		},
 		{
 			"a model that was down is never tried again", "core/model/health.go",
-			"	if now.Before(h.trialAt) {\n", "	if true {\n", []string{"./core/model"},
+			"	if now.Before(h.trialAt) {\n", "	if true {\n",
+			[]string{"./core/model"},
 		},
 		{
 			"an answer covers a message that stays in the inbox", "core/turn/intake.go",
