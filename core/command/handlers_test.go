@@ -158,7 +158,7 @@ func TestWhy(t *testing.T) {
 	}
 	contains(t, "why", w.run("why", people.Member), "Turn `t3`", "It was stopped", "Tools: none", "in 1 round", "Cost: unknown")
 	member, admin := w.run("why f9", people.Member), w.run("why f9", people.Admin)
-	contains(t, "why f9", member, "It failed: No model answered. (reference `f9`)", "Model: none was called")
+	contains(t, "why f9", member, "It failed: No model answered. (reference `f9`)", "Model: none gave an answer", "Tokens and cost: none counted")
 	contains(t, "why f9 of an admin", admin, "connection refused")
 	if strings.Contains(member, "refused") {
 		t.Errorf("a member sees what is the operator's:\n%s", member)
@@ -180,7 +180,7 @@ func TestWhyNeverCallsAnUnknownCostZero(t *testing.T) {
 		"tiny":    {&tiny, "Cost: less than 0.000001"},
 	} {
 		w := newWorld(t)
-		rec := conversation.TurnRecord{V: 1, ID: "t1", Cost: tc.cost}
+		rec := conversation.TurnRecord{V: 1, ID: "t1", Rounds: 1, Cost: tc.cost}
 		w.write(put(rec.Key(), rec))
 		contains(t, name, w.run("why t1", people.Member), tc.want)
 	}

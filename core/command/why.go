@@ -153,10 +153,14 @@ func explain(rec *conversation.TurnRecord, role people.Role) string {
 	} else {
 		add(whyTools, coded(rec.Tools))
 	}
-	add(whyTokens, rec.Usage.Input, rec.Usage.Cached, rec.Usage.Output, count(rec.Rounds, "round"))
-	if rec.Cost == nil {
+	switch {
+	case rec.Rounds == 0:
+		add(whyNoTokens) // zeroes would read as if nothing had been spent
+	case rec.Cost == nil:
+		add(whyTokens, rec.Usage.Input, rec.Usage.Cached, rec.Usage.Output, count(rec.Rounds, "round"))
 		add(whyCostNone)
-	} else {
+	default:
+		add(whyTokens, rec.Usage.Input, rec.Usage.Cached, rec.Usage.Output, count(rec.Rounds, "round"))
 		add(whyCost, money(*rec.Cost))
 	}
 	return strings.Join(lines, "\n")
