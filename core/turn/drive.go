@@ -26,6 +26,8 @@ func (e *Engine) Handle(ctx context.Context, claim store.Claim, poke <-chan stru
 		r, err := e.load(ctx, claim)
 		if err != nil {
 			if tooNew(err) {
+				e.Log.Warn("a newer Herald wrote in this conversation: it is left to that one; update this replica, or start one that knows the new format",
+					"member", claim.Member, "error", err)
 				return worker.GiveBack(err, time.Minute)
 			}
 			return err
