@@ -62,6 +62,8 @@ type setup struct {
 	platform platform.Options
 	rules    []modeltest.Rule
 	change   func(*service.Options)
+	// held leaves the service to the test to start.
+	held bool
 	// dir is the data folder; a new one when it is empty.
 	dir string
 	// url is another platform to connect to than the rig's own.
@@ -144,7 +146,9 @@ func begin(t *testing.T, s setup) *rig {
 	r.chat = startPlatform(t, s.platform)
 	r.url = cmp.Or(s.url, r.chat.URL())
 	r.cfg = load(t, s.dir, append([]string{"HERALD_PROVIDERS__FAKE__BASE_URL=" + url, "HERALD_PROVIDERS__FAKE__DEFAULT_MODEL=m"}, s.env...)...)
-	r.serve(s.change)
+	if !s.held {
+		r.serve(s.change)
+	}
 	return r
 }
 
