@@ -80,6 +80,8 @@ var table = []row{
 	{pkg: "bots/bottest", layer: drivers, may: []string{"@vocabulary"}, modules: testModules},
 	{pkg: "bots/bottest/wire", layer: drivers},
 	{pkg: "bots/bottest/platform", layer: drivers, may: []string{"bots/bottest/wire"}, tests: []string{"@vocabulary", "bots/bottest/testbot"}},
+	{pkg: "bots/bottest/slackfake", layer: drivers, modules: []string{"github.com/gorilla/websocket"}},
+	{pkg: "bots/markup", layer: drivers, modules: []string{"github.com/yuin/goldmark", "github.com/clipperhouse/uax29/v2"}},
 	{pkg: "bots/bottest/testbot", layer: drivers, may: []string{"@vocabulary", "bots/bottest/wire"}},
 
 	{pkg: "config", layer: edge, modules: []string{"github.com/pelletier/go-toml/v2", "github.com/fsnotify/fsnotify"}},
