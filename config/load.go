@@ -20,10 +20,10 @@ func Load(opts Options) (*Config, error) {
 	}
 	l.place = where
 	complete := true
-	blank := len(bytes.TrimSpace(where.data)) == 0
+	blank := saysNothing(where.data)
 	if where.shown != "" {
 		if blank && l.opts.refuseBlank {
-			return nil, Problems{{File: where.shown, Text: "the file is empty", Hint: "finish writing it"}}
+			return nil, Problems{{File: where.shown, Text: "the file holds no setting any more", Hint: "finish writing it"}}
 		}
 		l.files = []string{where.path}
 		complete = l.readFile(where.data)
@@ -41,6 +41,17 @@ func Load(opts Options) (*Config, error) {
 	}
 	cfg.files, cfg.digests, cfg.blank = l.files, l.digests, blank
 	return cfg, nil
+}
+
+// saysNothing reports whether a file has no setting: blanks and comments alone, as the
+// beginning of a file that is still being written may.
+func saysNothing(data []byte) bool {
+	for line := range bytes.Lines(data) {
+		if line = bytes.TrimSpace(line); len(line) > 0 && line[0] != '#' {
+			return false
+		}
+	}
+	return true
 }
 
 // loader holds the state of one Load.

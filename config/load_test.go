@@ -147,7 +147,7 @@ func TestUnreadableFile(t *testing.T) {
 		{
 			"found without the right to read it",
 			config.Options{Dir: "/w", Env: []string{home}, ReadFile: denied},
-			"herald.toml: cannot be read: permission denied",
+			"herald.toml: cannot be read: permission denied; give this account the right to read it, or name another file with --config",
 		},
 		{
 			"a file that is no configuration", options(strings.Repeat("#", 1<<20+1)),

@@ -86,13 +86,16 @@ func (o Options) locate(env map[string]string) (place, *Problem) {
 			continue
 		}
 		if err != nil {
-			return c, &Problem{File: c.shown, Text: "cannot be read: " + reason(err)}
+			return c, &Problem{File: c.shown, Text: "cannot be read: " + reason(err), Hint: rightsHint}
 		}
 		c.data = data
 		return c.checked()
 	}
 	return place{}, nil
 }
+
+// rightsHint is what to do about a file that is there and cannot be read.
+const rightsHint = "give this account the right to read it, or name another file with --config"
 
 // named reads the file that the command line or a variable names.
 func (o Options) named(file, variable string) (place, *Problem) {
@@ -101,8 +104,11 @@ func (o Options) named(file, variable string) (place, *Problem) {
 	if err != nil {
 		text := "cannot be read: " + reason(err)
 		hint := "check the path, or leave it out to run without a file"
-		if errors.Is(err, fs.ErrNotExist) {
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
 			text = "there is no such file"
+		case errors.Is(err, fs.ErrPermission):
+			hint = rightsHint
 		}
 		return p, &Problem{File: file, Env: variable, Text: text, Hint: hint}
 	}

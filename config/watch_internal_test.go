@@ -168,11 +168,13 @@ func TestWatchKeepsTheLastGoodConfiguration(t *testing.T) {
 
 func TestWatchTakesAnEmptyFileForAHalfWrittenOne(t *testing.T) {
 	t.Parallel()
-	const empty = benchFile + ": the file is empty; finish writing it"
+	const empty = benchFile + ": the file holds no setting any more; finish writing it"
 	watching(t, level("warn"), func(t *testing.T, b *bench) {
 		b.write(benchFile, "\n")
 		b.check(t, nil, []string{empty})
 		b.signal <- syscall.SIGHUP
+		b.check(t, nil, []string{empty})
+		b.write(benchFile, "# Herald\n\n  # comes before the first setting\n")
 		b.check(t, nil, []string{empty})
 	})
 	// A service that was started with an empty file may go on with one.
