@@ -133,6 +133,16 @@ func open(t *testing.T, s *slackfake.Server) *socket {
 
 func dial(t *testing.T, s *slackfake.Server) (*socket, object) {
 	t.Helper()
+	k, err := dialURL(t, socketURL(t, s))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k, k.next()
+}
+
+// socketURL asks for the URL of one socket.
+func socketURL(t *testing.T, s *slackfake.Server) string {
+	t.Helper()
 	_, raw, err := post(t, s, slackfake.AppToken, "apps.connections.open")
 	if err != nil {
 		t.Fatal(err)
@@ -141,14 +151,20 @@ func dial(t *testing.T, s *slackfake.Server) (*socket, object) {
 	if err := json.Unmarshal(raw, &out); err != nil {
 		t.Fatal(err)
 	}
-	ws, res, err := websocket.DefaultDialer.DialContext(within(t), out.URL, nil)
-	if err != nil {
-		t.Fatal(err)
+	return out.URL
+}
+
+func dialURL(t *testing.T, to string) (*socket, error) {
+	t.Helper()
+	ws, res, err := websocket.DefaultDialer.DialContext(within(t), to, nil)
+	if res != nil {
+		_ = res.Body.Close()
 	}
-	_ = res.Body.Close()
+	if err != nil {
+		return nil, err
+	}
 	t.Cleanup(func() { _ = ws.Close() })
-	k := &socket{t, ws}
-	return k, k.next()
+	return &socket{t, ws}, nil
 }
 
 // next is the next frame.

@@ -33,13 +33,12 @@ type Message struct {
 	// NoUnfurl is true when the app asked for no unfurling of links and media.
 	NoUnfurl bool
 
-	replies   int
-	repliers  []string
-	latest    string
-	opened    int64 // of a stream: the instant, in microseconds
-	editedBy  string
-	editedTS  string
-	recipient string
+	replies  int
+	repliers []string
+	latest   string
+	opened   int64 // of a stream: the instant, in microseconds
+	editedBy string
+	editedTS string
 }
 
 // wire is a message in JSON. The order of the fields is Slack's, as far as it matters to nobody.

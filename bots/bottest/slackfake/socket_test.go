@@ -59,10 +59,11 @@ func TestRedelivery(t *testing.T) {
 
 func TestNoRedeliveryAfterAck(t *testing.T) {
 	t.Parallel()
-	s := start(t, slackfake.Options{AckTimeout: 20 * time.Millisecond})
+	s := start(t, slackfake.Options{})
 	k := open(t, s)
 	told := s.Say(slackfake.Say{Text: "hello"})
 	k.ack(k.next(), object{})
+	wait(t, s, "the event is acknowledged", func(v slackfake.View) bool { return v.Acked(told.Events...) })
 	s.Advance(time.Hour)
 	next := s.Say(slackfake.Say{Text: "again"})
 	if f := k.take(); str(f, "payload", "event_id") != next.Events[0] {
@@ -159,13 +160,66 @@ func TestTooManySockets(t *testing.T) {
 func TestTicketIsForOneSocket(t *testing.T) {
 	t.Parallel()
 	s := start(t, slackfake.Options{})
-	k := open(t, s)
-	_, res, err := websocket.DefaultDialer.DialContext(within(t), "ws"+strings.TrimPrefix(s.URL(), "http")+"/link/?ticket=none", nil)
-	if err == nil || res == nil {
-		t.Fatal("a socket without a ticket was let in")
+	to := socketURL(t, s)
+	if _, err := dialURL(t, to); err != nil {
+		t.Fatal(err)
 	}
-	_ = res.Body.Close()
-	_ = k
+	if _, err := dialURL(t, to); err == nil {
+		t.Error("a second socket came in by the first one's ticket")
+	}
+	if _, err := dialURL(t, "ws"+strings.TrimPrefix(s.URL(), "http")+"/link/?ticket=none"); err == nil {
+		t.Error("a socket came in without a ticket")
+	}
+}
+
+func TestSocketsAreRefreshed(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, query string
+		life        time.Duration
+	}{{"standard", "", 18060 * time.Second}, {"debug_reconnects", "&debug_reconnects=true", 360 * time.Second}} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			s := start(t, slackfake.Options{Notice: time.Millisecond})
+			k, err := dialURL(t, socketURL(t, s)+c.query)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := dig(k.next(), "debug_info", "approximate_connection_time"); got != c.life.Seconds() {
+				t.Errorf("the socket is said to live %v s", got)
+			}
+			s.Advance(c.life - time.Minute)
+			told := s.Say(slackfake.Say{Text: "before its end"})
+			if f := k.take(); str(f, "payload", "event_id") != told.Events[0] {
+				t.Errorf("got %v", f)
+			}
+			wait(t, s, "the event is acknowledged", func(v slackfake.View) bool { return v.Acked(told.Events...) })
+			s.Advance(time.Minute)
+			if f := k.next(); f["type"] != "disconnect" || f["reason"] != "warning" {
+				t.Errorf("got %v", f)
+			}
+			if f, err := k.read(); err == nil {
+				t.Errorf("the socket lives on: %v", f)
+			}
+		})
+	}
+}
+
+func TestSilentSocketHearsNothing(t *testing.T) {
+	t.Parallel()
+	s := start(t, slackfake.Options{})
+	k := open(t, s)
+	told := s.Say(slackfake.Say{Text: "hello"})
+	f := k.next()
+	s.Hush("")
+	k.ack(f, nil)
+	_ = k.ws.Close()
+	wait(t, s, "the socket is gone", func(v slackfake.View) bool { return v.Counts().Sockets == 0 })
+	s.Look(func(v slackfake.View) {
+		if v.Acked(told.Events...) {
+			t.Error("an acknowledgement on a silent socket counts")
+		}
+	})
 }
 
 func TestDisconnects(t *testing.T) {
