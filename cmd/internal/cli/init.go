@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"herald/cmd/internal/service"
@@ -111,23 +112,63 @@ func (w *wizard) ask(question, flag, def string) (string, error) {
 	return cmp.Or(line, def), nil
 }
 
-// again asks whether to answer once more after a test that failed. Without a person there is nobody to ask.
+// answer asks a question, takes what is said with set, and asks again while it speaks against the bounds of keys. What a flag says is not asked
+// about again.
+func (w *wizard) answer(question, flag, def string, set func(string), keys ...string) error {
+	for {
+		a, err := w.ask(question, flag, def)
+		if err != nil {
+			return err
+		}
+		set(a)
+		switch trouble := w.fits(keys...); {
+		case trouble == nil:
+			return nil
+		case flag != "" || w.Yes:
+			return trouble
+		default:
+			fmt.Fprintf(w.env.Err, "That cannot be used: %v. Answer again; Ctrl-C ends.\n", trouble)
+		}
+	}
+}
+
+// fits says what the configuration so far has against keys; a key that ends in a dot stands for all below it. The file's lines are left out of it,
+// as nobody can look at them yet.
+func (w *wizard) fits(keys ...string) error {
+	_, err := w.try()
+	all, _ := errors.AsType[config.Problems](err)
+	var texts []string
+	for _, p := range all {
+		if slices.ContainsFunc(keys, func(k string) bool { return p.Key == k || strings.HasSuffix(k, ".") && strings.HasPrefix(p.Key, k) }) {
+			texts = append(texts, strings.TrimSuffix(p.Key+": "+p.Text+"; "+p.Hint, "; "))
+		}
+	}
+	if len(texts) == 0 {
+		return nil
+	}
+	return codeError{Config, errors.New(strings.Join(texts, "; "))}
+}
+
+// again asks whether to answer once more after a test that failed. Without a person there is nobody to ask, and what is wrong elsewhere in the
+// configuration is mended by no answer.
 func (w *wizard) again(trouble error) (bool, error) {
-	if w.Yes {
+	if _, elsewhere := errors.AsType[config.Problems](trouble); w.Yes || elsewhere {
 		return false, trouble
 	}
 	fmt.Fprintf(w.env.Err, "This does not work yet: %v\n", trouble)
-	a, err := w.ask("Answer again (a), keep it all the same (k) or end (e)?", "", "a")
-	if err != nil {
-		return false, err
-	}
-	switch strings.ToLower(a[:1]) {
-	case "k":
-		return false, nil
-	case "e":
-		return false, trouble
-	default:
-		return true, nil
+	for {
+		a, err := w.ask("Answer again (a), keep it all the same (k) or end (e)?", "", "a")
+		if err != nil {
+			return false, err
+		}
+		switch strings.ToLower(a) {
+		case "a", "again":
+			return true, nil
+		case "k", "keep":
+			return false, nil
+		case "e", "end":
+			return false, trouble
+		}
 	}
 }
 
@@ -138,40 +179,50 @@ func (w *wizard) provider() error {
 		if !first {
 			c.BaseURL, c.APIKeyEnv, c.Model = "", "", ""
 		}
-		url, err := w.ask("Address of the models' provider (anything that speaks OpenAI's protocol)", c.BaseURL, openAIURL)
-		if err != nil {
+		if err := w.endpoint(c); err != nil {
 			return err
 		}
-		key, id, name := "", "", "main"
-		if url == openAIURL {
-			key, id, name = "OPENAI_API_KEY", "gpt-4.1-mini", "openai"
-		}
-		if key, err = w.ask("Environment variable that holds its key (- for none)", c.APIKeyEnv, key); err != nil {
-			return err
-		}
-		if id, err = w.ask("The provider's id of the model", c.Model, id); err != nil {
-			return err
-		}
-		if key == "-" {
-			key = ""
-		}
-		w.answers.ProviderName, w.answers.ProviderType, w.answers.BaseURL, w.answers.APIKeyEnv, w.answers.Model = name, "openai", url, key, id
-		if id == "" {
-			err = usagef("no model was named; use --model")
-		} else {
-			err = w.tryModel()
-		}
+		err := w.tryModel()
 		if err == nil {
 			return nil
 		}
-		retry, err := w.again(err)
-		if err != nil {
+		if retry, err := w.again(err); err != nil || !retry {
 			return err
 		}
-		if !retry {
-			return nil
+	}
+}
+
+// endpoint asks for what makes a provider; flags are those of c.
+func (w *wizard) endpoint(c initCmd) error {
+	w.answers = config.Answers{ProviderName: "main", ProviderType: "openai"}
+	key, id := "", ""
+	setURL := func(url string) {
+		w.answers.BaseURL = url
+		if url == openAIURL {
+			w.answers.ProviderName, key, id = "openai", "OPENAI_API_KEY", "gpt-4.1-mini"
 		}
 	}
+	of := func(leaf string) string { return "providers." + w.answers.ProviderName + leaf }
+	if err := w.answer("Address of the models' provider (anything that speaks OpenAI's protocol)", c.BaseURL, openAIURL, setURL, "providers.main.base_url", "providers.openai.base_url"); err != nil {
+		return err
+	}
+	setKey := func(name string) {
+		if w.answers.APIKeyEnv = name; name == "-" {
+			w.answers.APIKeyEnv = ""
+		}
+	}
+	if err := w.answer("Environment variable that holds its key (- for none)", c.APIKeyEnv, key, setKey, of(""), of(".api_key_env")); err != nil {
+		return err
+	}
+	for w.answers.Model == "" {
+		if err := w.answer("The provider's id of the model", c.Model, id, func(id string) { w.answers.Model = id }, of(".default_model")); err != nil {
+			return err
+		}
+		if w.answers.Model == "" && w.Yes {
+			return usagef("no model was named; use --model")
+		}
+	}
+	return nil
 }
 
 // store asks where everything is kept and opens it.
@@ -185,24 +236,21 @@ func (w *wizard) store() error {
 		if cfg, err := config.Load(config.Options{Env: w.env.Env, Dir: w.env.Dir, File: w.path, ReadFile: func(string) ([]byte, error) { return nil, nil }}); err == nil {
 			def = cfg.Store.URL
 		}
-		url, err := w.ask("Where to keep everything: sqlite:PATH for one machine, redis://HOST for several", flag, def)
-		if err != nil {
+		set := func(url string) {
+			w.answers.StoreURL = url
+			if url == def {
+				w.answers.StoreURL = "" // the default moves with data_dir
+			}
+		}
+		if err := w.answer("Where to keep everything: sqlite:PATH for one machine, redis://HOST for several", flag, def, set, "store."); err != nil {
 			return err
 		}
-		w.answers.StoreURL = url
-		if url == def {
-			w.answers.StoreURL = "" // the default moves with data_dir
-		}
-		err = w.tryStore()
+		err := w.tryStore()
 		if err == nil {
 			return nil
 		}
-		retry, err := w.again(err)
-		if err != nil {
+		if retry, err := w.again(err); err != nil || !retry {
 			return err
-		}
-		if !retry {
-			return nil
 		}
 	}
 }
