@@ -97,13 +97,29 @@ func (l *life) wait(ctx context.Context) error {
 }
 
 // killed reports whether the child, which has ended, ended by SIGKILL.
-func (l *life) killed() bool {
+func (l *life) killed() bool { return l.signalled() == syscall.SIGKILL }
+
+// signalled is the signal that ended the child, 0 when none did.
+func (l *life) signalled() syscall.Signal {
 	exit, ok := errors.AsType[*exec.ExitError](l.err)
 	if !ok {
-		return false
+		return 0
 	}
-	status, ok := exit.Sys().(syscall.WaitStatus)
-	return ok && status.Signaled() && status.Signal() == syscall.SIGKILL
+	if status, ok := exit.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+		return status.Signal()
+	}
+	return 0
+}
+
+// obeyed reports whether the child, which has ended, did so as it was asked to: in good order, at once, or by the signal itself when that
+// came before the child had begun to listen. A panic is none of these.
+func (l *life) obeyed() bool {
+	exit, failed := errors.AsType[*exec.ExitError](l.err)
+	switch l.signalled() {
+	case syscall.SIGKILL, syscall.SIGTERM:
+		return true
+	}
+	return l.err == nil || failed && exit.ExitCode() == exitHard
 }
 
 // kill ends the child at once and waits for it.
