@@ -12,6 +12,7 @@ import (
 // completes the configuration.
 func (l *loader) check(cfg *Config) {
 	l.checkStore(cfg)
+	l.checkSlack(cfg)
 	l.checkProviders(cfg)
 	l.checkModels(cfg)
 	l.implyModels(cfg)

@@ -25,6 +25,7 @@ type Config struct {
 	Intake        Intake        `key:"intake"`
 	ModelTimeouts ModelTimeouts `key:"model_timeouts"`
 	Console       Console       `key:"console"`
+	Slack         Slack         `key:"slack"`
 
 	// Timezone is the IANA name of the installation's zone; Location gives it
 	// loaded.
@@ -42,7 +43,7 @@ type Config struct {
 	origin   map[string]effective // concrete key → what stands in force
 	files    []string             // absolute paths of all files that were read
 	digests  map[string][sha256.Size]byte
-	blank    bool // the file holds nothing but blanks
+	blank    bool // the file holds nothing but blanks and comments
 }
 
 // Store says where everything is kept.

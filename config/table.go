@@ -26,6 +26,7 @@ func settings() []setting {
 		},
 	}
 	all = append(all, storeSettings()...)
+	all = append(all, slackSettings()...)
 	all = append(all, modelSettings()...)
 	all = append(all, serviceSettings()...)
 	return append(all, engineSettings()...)

@@ -13,6 +13,7 @@ import (
 // computed are the exported fields that no key sets directly.
 var computed = []string{
 	"File", "Store.Password", "Store.SentinelPassword", "Store.Target", "Providers.Name", "Providers.APIKey", "Models.Name", "Models.Implied",
+	"Slack.BotToken", "Slack.AppToken", "Slack.SigningSecret",
 }
 
 // fieldKeys walks the configuration's type and returns the key of each field.

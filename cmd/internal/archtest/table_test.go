@@ -58,6 +58,10 @@ var table = []row{
 	{pkg: "core/handover", layer: engines, may: []string{"@vocabulary", "core/store", "core/conversation", "core/worker"}},
 	{pkg: "core/command", layer: engines, may: []string{"@vocabulary", "@ports", "core/session", "core/conversation"}},
 	{pkg: "core/tool/builtin", layer: engines, may: []string{"core/memory", "core/model", "core/session", "core/tool"}},
+	{
+		pkg: "core/tool/policy", layer: engines, may: []string{"core/store", "core/people", "core/session", "core/conversation", "core/tool", "core/tool/gate"},
+		tests: []string{"@vocabulary", "core/store/sqlite", "core/store/redis", "core/store/redis/redistest"},
+	},
 	{pkg: "core/outbox", layer: engines, may: []string{"@vocabulary", "core/store", "core/conversation", "core/worker"}},
 	{pkg: "core/turn", layer: engines, may: []string{"@vocabulary", "@ports", "@heart", "core/worker", "core/outbox"}},
 	{pkg: "core/intake", layer: engines, may: []string{"@vocabulary", "@ports", "core/session", "core/conversation", "core/command"}},
@@ -77,6 +81,7 @@ var table = []row{
 	{pkg: "bots/console", layer: drivers, may: []string{"@vocabulary", "bots/console/proto"}},
 	{pkg: "bots/console/proto", layer: drivers},
 	{pkg: "bots/console/terminal", layer: drivers, may: []string{"bots/console/proto"}, modules: []string{"charm.land", "github.com/charmbracelet/x", "github.com/yuin/goldmark", "golang.org/x/term"}, tests: []string{"@vocabulary", "bots/console"}, testModules: []string{"github.com/creack/pty"}},
+	{pkg: "bots/slack", layer: drivers, may: []string{"@vocabulary", "bots/markup"}, modules: []string{"github.com/slack-go/slack", "github.com/gorilla/websocket"}, tests: []string{"bots/bottest/slackfake"}},
 	{pkg: "bots/bottest", layer: drivers, may: []string{"@vocabulary"}, modules: testModules},
 	{pkg: "bots/bottest/wire", layer: drivers},
 	{pkg: "bots/bottest/platform", layer: drivers, may: []string{"bots/bottest/wire"}, tests: []string{"@vocabulary", "bots/bottest/testbot"}},

@@ -9,8 +9,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// httpHandler serves health and metrics. Nothing on it changes anything, and nothing on it holds a person's words.
-func httpHandler(r *readiness, m *metrics) http.Handler {
+// httpHandler serves health and metrics, and what mount adds. Nothing of its own changes anything or holds a person's words.
+func httpHandler(r *readiness, m *metrics, mount func(*http.ServeMux)) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
@@ -33,6 +33,7 @@ func httpHandler(r *readiness, m *metrics) http.Handler {
 		}
 	})
 	mux.Handle("GET /metrics", promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{}))
+	mount(mux)
 	return mux
 }
 

@@ -29,6 +29,7 @@ func Level(cfg *config.Config) slog.Level {
 // SecretsOf are the secrets that a configuration holds.
 func SecretsOf(cfg *config.Config) []string {
 	out := []string{cfg.Store.Password.Reveal(), cfg.Store.SentinelPassword.Reveal()}
+	out = append(out, cfg.Slack.BotToken.Reveal(), cfg.Slack.AppToken.Reveal(), cfg.Slack.SigningSecret.Reveal())
 	for _, p := range cfg.Providers {
 		out = append(out, p.APIKey.Reveal())
 	}

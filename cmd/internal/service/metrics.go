@@ -33,6 +33,7 @@ type metrics struct {
 	deadLetters   *prometheus.CounterVec
 	handovers     *prometheus.CounterVec
 	storeFailures *prometheus.CounterVec
+	platform      *prometheus.CounterVec
 }
 
 // seconds are the bounds of durations that people wait for: from a cached answer to a model that reasons for minutes.
@@ -65,6 +66,8 @@ func newMetrics(version string) *metrics {
 	m.handovers = counter("handovers_total", "What one conversation or person owed another, by outcome.", "outcome")
 	m.deadLetters = counter("dead_letters_total", "What was set aside for an admin, by what it was and reason.", "what", "reason")
 	m.storeFailures = counter("store_failures_total", "Calls of the store that failed for a reason of its own, by kind.", "kind")
+
+	m.platform = counter("platform_events_total", "What a platform's connection met beside messages: connections, redeliveries, and events that were acknowledged and make nothing.", "platform", "what")
 
 	info := prometheus.NewGaugeVec(prometheus.GaugeOpts{Namespace: "herald", Name: "build_info", Help: "Always 1; the version is its label."}, []string{"version"})
 	info.WithLabelValues(version).Set(1)

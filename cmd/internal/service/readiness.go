@@ -35,6 +35,14 @@ type readiness struct {
 	store    func() error
 	models   func() error
 	clean    func(string) string
+	// platforms are the connections that know whether events reach them. It is not changed after the start.
+	platforms []namedState
+}
+
+// namedState is a part's name and what it says of itself.
+type namedState struct {
+	name string
+	err  func() error
 }
 
 // errStarting and errStopping say why a sound service takes no work.
@@ -53,14 +61,13 @@ func (r *readiness) parts() (parts []Part, ready bool) {
 		life = errStarting
 	}
 	ready = true
-	for _, p := range []struct {
-		name string
-		err  error
-	}{{"service", life}, {"store", r.store()}, {"models", r.models()}} {
-		part := Part{Name: p.name, OK: p.err == nil}
-		if p.err != nil {
+	all := append([]namedState{{"service", func() error { return life }}, {"store", r.store}, {"models", r.models}}, r.platforms...)
+	for _, p := range all {
+		err := p.err()
+		part := Part{Name: p.name, OK: err == nil}
+		if err != nil {
 			ready = false
-			part.Text = r.clean(p.err.Error())
+			part.Text = r.clean(err.Error())
 		}
 		parts = append(parts, part)
 	}

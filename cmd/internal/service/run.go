@@ -58,7 +58,7 @@ func (s *Service) Run(ctx context.Context) (err error) {
 	replicas := start("replicas", s.engines.replicas.Run)
 	var servers, platforms []*task
 	if s.web != nil {
-		servers = append(servers, start("http", serve(s.web, httpHandler(s.ready, s.metrics))))
+		servers = append(servers, start("http", serve(s.web, httpHandler(s.ready, s.metrics, s.mount))))
 	}
 	if s.control != nil {
 		servers = append(servers, start("control socket", serve(s.control, s.controlHandler())))

@@ -191,7 +191,7 @@ func (s *Service) openIntake(ctx context.Context) error {
 	policy := intake.Policy{Exchanges: in.BotExchanges, Window: in.BotWindow, Silence: in.BotSilence, Inbox: in.InboxLimit}
 	var err error
 	s.intake, err = intake.New(intake.Options{
-		Store: s.store, People: ppl, Policy: func(chat.Workspace) intake.Policy { return policy }, NewID: s.opts.NewID, Log: s.log, Count: s.metrics.event,
+		Store: s.store, People: ppl, Policy: s.policy(policy), NewID: s.opts.NewID, Log: s.log, Count: s.metrics.event,
 	})
 	return err
 }
@@ -219,13 +219,20 @@ func (s *Service) openPlatforms(context.Context) error {
 		s.closers = append(s.closers, a.Close)
 		s.adapters[console.Workspace.Platform()] = paced{a, s.cfg.Turn.StreamEdit}
 	}
-	for _, p := range s.opts.Platforms {
+	platforms := slices.Clone(s.opts.Platforms)
+	if p, ok := s.slack(); ok {
+		platforms = append(platforms, p)
+	}
+	for _, p := range platforms {
 		c, err := p.Open(s.receiver())
 		if err != nil {
 			return fmt.Errorf("platform %s: %w", p.Name, err)
 		}
 		s.adapters[p.Name] = paced{c, s.cfg.Turn.StreamEdit}
 		s.runs = append(s.runs, c)
+		if r, ok := c.(readier); ok {
+			s.ready.platforms = append(s.ready.platforms, namedState{string(p.Name), r.Ready})
+		}
 	}
 	return nil
 }

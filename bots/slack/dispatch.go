@@ -1,0 +1,147 @@
+package slack
+
+import (
+	"context"
+	"encoding/json"
+
+	"herald/core/chat"
+)
+
+// maxClicks is how many interactions are handed on at once: each waits at most a second.
+const maxClicks = 256
+
+// acker answers Slack for one event; payload is what an interaction may answer with, nil for nothing.
+type acker func(payload any) error
+
+// takeFrame handles an envelope. It never blocks.
+func (a *Adapter) takeFrame(s *socket, f *frame) {
+	s.open.Add(1)
+	ack := func(payload any) error { return s.ack(f.Envelope, payload) }
+	drop := func() { s.open.Add(-1) }
+	if f.Attempt > 0 {
+		a.opt.Count("redelivered")
+	}
+	switch f.Type {
+	case "events_api":
+		var o outer
+		if json.Unmarshal(f.Payload, &o) != nil && o.Type == "" {
+			a.ignore("malformed", ack)
+			return
+		}
+		a.takeEvent(&o, ack, drop)
+	case "slash_commands":
+		var c slash
+		_ = json.Unmarshal(f.Payload, &c) // what is missing is found when it is read
+		a.takeInteraction(a.readSlash(a.who.Load(), &c), c.ResponseURL, ack, drop)
+	case "interactive":
+		var c interactive
+		_ = json.Unmarshal(f.Payload, &c)
+		a.takeInteraction(a.readClick(a.who.Load(), &c), c.ResponseURL, ack, drop)
+	case "hello":
+		drop()
+	default:
+		if f.Envelope == "" {
+			a.opt.Count("unknown_frame")
+			drop()
+			return
+		}
+		a.ignore("unknown_envelope", ack)
+	}
+}
+
+// ignore acknowledges and counts what makes no event.
+func (a *Adapter) ignore(what string, ack acker) {
+	a.opt.Count(what)
+	if err := ack(nil); err != nil {
+		a.log.Debug("an acknowledgement was lost; Slack will send the event again", "error", err)
+	}
+}
+
+// takeEvent queues an event of a conversation, and settles all others at once.
+func (a *Adapter) takeEvent(o *outer, ack acker, drop func()) {
+	r := a.read(a.who.Load(), o)
+	if r.in == nil {
+		a.ignore(r.what, ack)
+		return
+	}
+	a.lanes.add(job{where: r.in.Conversation, drop: drop, do: func(ctx context.Context) {
+		if err := a.hand(ctx, &r); err != nil {
+			a.log.Warn("an event was not taken; Slack will send it again", "event", o.EventID, "error", err)
+			drop()
+			return
+		}
+		if err := ack(nil); err != nil {
+			a.log.Debug("an acknowledgement was lost; Slack will send the event again", "event", o.EventID, "error", err)
+		}
+	}})
+}
+
+// hand gives an event to the receiver. After an error it must not be acknowledged.
+func (a *Adapter) hand(ctx context.Context, r *reading) error {
+	if r.asks {
+		in, err := a.opt.Joined(ctx, r.in.Conversation)
+		if err != nil {
+			return err
+		}
+		r.in.Addressed = in
+	}
+	_, err := a.opt.Receiver.Receive(ctx, r.in)
+	return err
+}
+
+// takeInteraction hands an interaction on beside the lanes: Slack waits three seconds for its acknowledgement and never sends it again.
+func (a *Adapter) takeInteraction(r reading, url string, ack acker, drop func()) {
+	if r.in == nil {
+		a.ignore(r.what, ack)
+		return
+	}
+	select {
+	case a.clicks <- struct{}{}:
+	default:
+		a.opt.Count("too_many_interactions")
+		a.apologise(r.in, url, textBusy, ack)
+		return
+	}
+	ctx, ok := a.lanes.life()
+	if !ok {
+		<-a.clicks
+		drop()
+		return
+	}
+	a.busy.Go(func() {
+		defer func() { <-a.clicks }()
+		if url != "" {
+			a.responses.put(r.in.MessageID, url)
+		}
+		if _, err := a.opt.Receiver.Receive(ctx, r.in); err != nil {
+			a.log.Warn("an interaction was not taken", "kind", r.in.Kind, "error", err)
+			a.apologise(r.in, url, a.opt.Sentence(err), ack)
+			return
+		}
+		if err := ack(nil); err != nil {
+			a.log.Warn("an interaction was not acknowledged in time", "kind", r.in.Kind, "error", err)
+		}
+	})
+}
+
+// apologise answers an interaction that was not taken. A command takes a text in its acknowledgement, a click only by its response_url.
+func (a *Adapter) apologise(in *chat.Inbound, url, text string, ack acker) {
+	if in.Kind == chat.Command {
+		if err := ack(map[string]string{"response_type": "ephemeral", "text": text}); err != nil {
+			a.log.Warn("a person was not told that a command failed", "error", err)
+		}
+		return
+	}
+	if err := ack(nil); err != nil || url == "" {
+		return
+	}
+	ctx, ok := a.lanes.life()
+	if !ok {
+		return
+	}
+	a.busy.Go(func() {
+		if err := a.respond(ctx, url, text, in.Conversation.Thread); err != nil {
+			a.log.Warn("a person was not told that a click failed", "error", err)
+		}
+	})
+}

@@ -1,0 +1,213 @@
+package slack
+
+import (
+	"encoding/json"
+	"strings"
+
+	"herald/core/chat"
+)
+
+// reading is an event as it was understood: one for core, or a word under which it is counted.
+type reading struct {
+	in *chat.Inbound
+	// asks: whether it is addressed depends on whether Herald takes part in its thread.
+	asks bool
+	what string
+}
+
+func counted(what string) reading { return reading{what: what} }
+
+// read understands an event. It does no I/O.
+func (a *Adapter) read(who *self, o *outer) reading {
+	if o.Type != "event_callback" {
+		return counted("outer_" + label(o.Type))
+	}
+	e, ok := decodeEvent(o.Event)
+	if !ok {
+		return counted("malformed")
+	}
+	switch e.Type {
+	case "message", "app_mention":
+	case "app_home_opened", "app_context_changed", "assistant_thread_started", "assistant_thread_context_changed",
+		"member_joined_channel", "reaction_added", "reaction_removed", "file_shared", "agent_session_stopped":
+		return counted(e.Type)
+	case "tokens_revoked", "app_uninstalled":
+		why := "Slack says that the app was removed from the workspace (" + e.Type + "); " + token
+		a.dead.CompareAndSwap(nil, &why)
+		a.log.Error("the app was removed from the workspace", "event", e.Type)
+		return counted(e.Type)
+	default:
+		return counted("unknown_event")
+	}
+	switch e.Subtype {
+	case "", "file_share", "thread_broadcast", "me_message", "bot_message":
+		return a.readMessage(who, o, e)
+	case "message_changed", "message_replied":
+		return a.readChange(who, o, e)
+	case "message_deleted":
+		return a.readDeletion(who, o, e)
+	}
+	return counted("subtype_" + label(e.Subtype))
+}
+
+// label makes a word of Slack's fit for a label: short and plain.
+func label(word string) string {
+	if word == "" || len(word) > 40 || strings.Trim(word, "abcdefghijklmnopqrstuvwxyz_") != "" {
+		return "unknown"
+	}
+	return word
+}
+
+func (a *Adapter) readMessage(who *self, o *outer, e *event) reading {
+	m := &e.message
+	key := order(m.TS)
+	if e.Channel == "" || key == "" {
+		return counted("malformed")
+	}
+	in := a.inbound(who, o, e, m, chat.Message)
+	if in == nil {
+		return counted("no_sender")
+	}
+	in.Order, in.SentAt = key, at(m.TS)
+	return a.address(in, who, m)
+}
+
+// readChange understands an edit: only one that changes the text counts. Previews and Herald's own edits fire the same event.
+func (a *Adapter) readChange(who *self, o *outer, e *event) reading {
+	m := e.Message
+	if m == nil || e.Channel == "" || order(m.TS) == "" {
+		return counted("malformed")
+	}
+	in := a.inbound(who, o, e, m, chat.Edit)
+	if in == nil {
+		return counted("no_sender")
+	}
+	revision := e.EventTS
+	if m.Edited != nil && m.Edited.TS != "" {
+		revision = m.Edited.TS
+	}
+	in.Unfurl = m.Edited == nil || e.Previous != nil && e.Previous.Text == m.Text
+	if in.Order = order(revision); in.Order == "" {
+		return counted("malformed")
+	}
+	in.SentAt = at(revision)
+	return a.address(in, who, m)
+}
+
+func (a *Adapter) readDeletion(who *self, o *outer, e *event) reading {
+	m := &message{TS: e.DeletedTS}
+	if p := e.Previous; p != nil {
+		m = p
+		m.TS = e.DeletedTS
+	}
+	key := order(e.EventTS)
+	if e.Channel == "" || order(m.TS) == "" || key == "" {
+		return counted("malformed")
+	}
+	in := a.inbound(who, o, e, m, chat.Delete)
+	if in == nil {
+		return counted("no_sender")
+	}
+	in.Text, in.Files = "", nil
+	in.Order, in.SentAt = key, at(e.EventTS)
+	return a.address(in, who, m)
+}
+
+// inbound fills what all kinds have; nil when nobody can be named as the sender.
+func (a *Adapter) inbound(who *self, o *outer, e *event, m *message, kind chat.Kind) *chat.Inbound {
+	team := o.team()
+	direct := e.ChannelType == "im" || e.ChannelType == "" && strings.HasPrefix(e.Channel, "D")
+	sender := m.User
+	bot := m.BotID != ""
+	if sender == "" {
+		sender = m.BotID
+	}
+	if sender == "" || sender == "USLACK" || sender == "USLACKBOT" {
+		return nil
+	}
+	home := firstOf(m.UserTeam, m.SourceTeam, m.Team, team)
+	in := &chat.Inbound{
+		Kind: kind, App: o.App, Conversation: place(team, e.Channel, direct, e.surface(), m.TS, m.Thread), MessageID: m.TS, Direct: direct,
+		Sender: chat.Sender{
+			Identity: identity(home, sender), Name: m.Username, Bot: bot,
+			Self: m.User == who.user || m.BotID != "" && m.BotID == who.bot,
+		},
+	}
+	in.Text = a.markdown(who, m)
+	for _, f := range list[file](m.Files) {
+		in.Files = append(in.Files, chat.File{ID: f.ID, Name: f.Name, MIME: f.MIME, Size: f.Size})
+	}
+	return in
+}
+
+// address settles for whom a message is, as far as it says itself.
+func (a *Adapter) address(in *chat.Inbound, who *self, m *message) reading {
+	t := tokens(m.Text)
+	in.Mentioned = t.mentions(who.user)
+	in.MassMention = t.everybody
+	in.Addressed = in.Direct || in.Mentioned
+	asks := !in.Addressed && m.Thread != "" && !in.Sender.Self && !t.somebody && a.threads(in.Conversation.Channel) == ThreadsAlways
+	return reading{in: in, asks: asks}
+}
+
+func (a *Adapter) threads(channel string) Threads {
+	if t, ok := a.opt.ChannelThreads[channel]; ok {
+		return t
+	}
+	return a.opt.Threads
+}
+
+// surface reports whether a message was written on the surface for AI apps, where each one is the root of a thread of its own.
+func (e *event) surface() bool {
+	present := func(raw json.RawMessage) bool { return len(raw) > 0 && string(raw) != "null" }
+	return present(e.AssistantThread) || present(e.AppContext)
+}
+
+func firstOf(all ...string) string {
+	for _, s := range all {
+		if s != "" {
+			return s
+		}
+	}
+	return ""
+}
+
+// readSlash understands a slash command.
+func (a *Adapter) readSlash(who *self, c *slash) reading {
+	if c.Channel == "" || c.User == "" || c.Trigger == "" {
+		return counted("malformed")
+	}
+	direct := strings.HasPrefix(c.Channel, "D")
+	now := a.opt.Now()
+	return reading{in: &chat.Inbound{
+		Kind: chat.Command, App: c.App, Conversation: chat.Conversation{Workspace: who.workspace, Channel: c.Channel}, MessageID: c.Trigger,
+		Order: order(stamp(now)), SentAt: now.UTC(), Text: plainTokens(c.Text), Direct: direct, Addressed: true,
+		Sender: chat.Sender{Identity: identity(firstOf(c.TeamID, who.team), c.User), Name: c.UserName},
+	}}
+}
+
+// readClick understands a click on a button of a message.
+func (a *Adapter) readClick(who *self, c *interactive) reading {
+	if c.Type != "block_actions" {
+		return counted("interactive_" + label(c.Type))
+	}
+	channel := firstOf(c.Container.Channel, c.Channel.ID)
+	actions := list[action](c.Actions)
+	if channel == "" || c.User.ID == "" || c.Trigger == "" || len(actions) == 0 {
+		return counted("malformed")
+	}
+	var m message
+	_ = json.Unmarshal(c.Message, &m) // an ephemeral message is not shown again; its place is in the container
+	act := actions[0]
+	if act.Type == "button" && act.Value == "" || act.ID == "" {
+		return counted("link_button") // a button that opens an address
+	}
+	now := a.opt.Now()
+	in := &chat.Inbound{
+		Kind: chat.Click, App: c.App, Conversation: chat.Conversation{Workspace: who.workspace, Channel: channel, Thread: firstOf(m.Thread, c.Container.Thread)},
+		MessageID: c.Trigger, Order: order(stamp(now)), SentAt: now.UTC(), Direct: strings.HasPrefix(channel, "D"), Addressed: true,
+		Sender: chat.Sender{Identity: identity(firstOf(c.User.Team, c.Team.ID, who.team), c.User.ID), Name: firstOf(c.User.UserName, c.User.Name)},
+		Action: act.Value, Value: act.Selected.Value,
+	}
+	return reading{in: in}
+}

@@ -1,0 +1,86 @@
+package service
+
+import (
+	"context"
+	"net/http"
+
+	"herald/bots/slack"
+	"herald/config"
+	"herald/core/chat"
+	"herald/core/conversation"
+	"herald/core/intake"
+	"herald/core/store"
+)
+
+// SlackRoute is where Slack's requests are taken when events come over HTTP.
+const SlackRoute = "POST /slack/events"
+
+// slackOptions are the adapter's options as the configuration names them, without a receiver.
+func slackOptions(cfg *config.Config) slack.Options {
+	c := cfg.Slack
+	o := slack.Options{
+		Mode: slack.Mode(c.Mode), BotToken: c.BotToken.Reveal(), AppToken: c.AppToken.Reveal(), SigningSecret: c.SigningSecret.Reveal(),
+		APIURL: c.APIURL, Threads: slack.Threads(c.Threads), ChannelThreads: map[string]slack.Threads{},
+	}
+	for channel, policy := range c.ChannelThreads() {
+		o.ChannelThreads[channel] = slack.Threads(policy)
+	}
+	return o
+}
+
+// slack is the platform that the configuration connects; false when it connects none.
+func (s *Service) slack() (Platform, bool) {
+	if !s.cfg.Slack.Enabled() {
+		return Platform{}, false
+	}
+	return Platform{Name: slack.Platform, Open: func(r chat.Receiver) (Connection, error) {
+		o := slackOptions(s.cfg)
+		o.Receiver, o.Joined, o.Sentence, o.Log = r, s.joined, intake.Sentence, s.log
+		o.Count = func(what string) { s.metrics.platform.WithLabelValues(string(slack.Platform), what).Inc() }
+		return slack.New(o)
+	}}, true
+}
+
+// joined reports whether Herald takes part in a conversation: a message of it was taken in, or a session stands.
+func (s *Service) joined(ctx context.Context, c chat.Conversation) (bool, error) {
+	p := conversation.Partition(c)
+	as, err := s.store.Read(ctx,
+		store.Get{Partition: p, Key: conversation.CurrentKey},
+		store.Scores{Partition: p, Index: conversation.Dedupe, Max: maxScore, Limit: 1},
+	)
+	if err != nil {
+		return false, err
+	}
+	_, open := as[0].Doc()
+	return open || len(as[1].Scored) > 0, nil
+}
+
+// maxScore is above every instant that an index is scored by.
+const maxScore = 1e18
+
+// readier is a connection that knows whether events reach it.
+type readier interface{ Ready() error }
+
+// taker is a connection whose platform sends requests to it.
+type taker interface{ Handler() http.Handler }
+
+// mount adds the routes by which platforms reach their connections.
+func (s *Service) mount(mux *http.ServeMux) {
+	for _, c := range s.runs {
+		if t, ok := c.(taker); ok && s.cfg.Slack.Mode == string(slack.HTTP) {
+			mux.Handle(SlackRoute, t.Handler())
+		}
+	}
+}
+
+// policy is what holds for taking events in, by the platform of a workspace.
+func (s *Service) policy(base intake.Policy) func(chat.Workspace) intake.Policy {
+	bots := intake.BotPolicy(s.cfg.Slack.Bots)
+	return func(w chat.Workspace) intake.Policy {
+		p := base
+		if w.Platform() == slack.Platform {
+			p.Bots = bots
+		}
+		return p
+	}
+}
