@@ -1,6 +1,8 @@
 package people
 
 import (
+	"context"
+	"fmt"
 	"time"
 
 	"herald/core/chat"
@@ -88,4 +90,28 @@ func fresh(a store.Answer) bool {
 		return false
 	}
 	return a.Now.Sub(time.UnixMilli(int64(a.Scored[0].Score))) < NoteEvery
+}
+
+// PersonsOf is the person of each identity: the one that its document names, else the one that it would name when it is first seen.
+func (p *People) PersonsOf(ctx context.Context, identities []string) (map[string]string, error) {
+	queries := make([]store.Query, len(identities))
+	for i, id := range identities {
+		queries[i] = store.Get{Partition: IdentityPartition(chat.IdentityID(id)), Key: IdentityKey}
+	}
+	answers, err := p.store.Read(ctx, queries...)
+	if err != nil {
+		return nil, fmt.Errorf("look up the persons of %d identities: %w", len(identities), err)
+	}
+	out := make(map[string]string, len(identities))
+	for i, id := range identities {
+		out[id] = PersonOf(chat.IdentityID(id))
+		if doc, ok := answers[i].Doc(); ok {
+			var stands Identity
+			if err := decode(IdentityPartition(chat.IdentityID(id)), doc, &stands); err != nil {
+				return nil, err
+			}
+			out[id] = stands.Person
+		}
+	}
+	return out, nil
 }

@@ -101,3 +101,14 @@ func GroupFor(c *RunContext, role string, rs Roles) string {
 
 // Restricted names the role and the group of those who may only talk and keep notes.
 const Restricted = "restricted"
+
+// Common is the group that all roles have as their own; ok is false where they differ, so that a person's role must be known.
+func (rs Roles) Common() (group string, ok bool) {
+	for _, r := range rs {
+		if group != "" && group != r.own() {
+			return "", false
+		}
+		group = r.own()
+	}
+	return group, group != ""
+}
