@@ -6,7 +6,9 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"os/signal"
 	"strings"
+	"syscall"
 
 	"golang.org/x/term"
 
@@ -18,14 +20,20 @@ import (
 )
 
 type chatCmd struct {
-	Once string `placeholder:"TEXT" help:"Say this, print the answer alone, and end. It continues the terminal's conversation."`
-	JSON bool   `name:"json" help:"With --once: print answer, session, tokens and cost as JSON."`
+	Once *string `placeholder:"TEXT" help:"Say this, print the answer alone, and end. It continues the terminal's conversation."`
+	JSON bool    `name:"json" help:"With --once: print answer, session, tokens and cost as JSON."`
 }
 
-// Run talks in the terminal: to the running service, or to one that lives as long as the conversation.
+// Run talks in the terminal: to the running service, or to one that lives as long as the conversation. Where a person sits at a screen, a signal that
+// ends the process, as a window that is closed sends one, ends it after the terminal is as it was before.
 func (c chatCmd) Run(e *env) error {
-	if c.JSON && c.Once == "" {
+	if c.JSON && c.Once == nil {
 		return usagef("--json needs --once: it is the form of one answer")
+	}
+	if c.Once == nil && e.isTerminal() {
+		var stop context.CancelFunc
+		e.ctx, stop = signal.NotifyContext(e.ctx, syscall.SIGTERM, syscall.SIGHUP)
+		defer stop()
 	}
 	cfg, err := e.load()
 	if err != nil {
@@ -46,7 +54,7 @@ func (c chatCmd) Run(e *env) error {
 
 // embedded runs the service for as long as the conversation lasts.
 func (c chatCmd) embedded(e *env, cfg *config.Config, client *control.Client) error {
-	if c.Once != "" && len(cfg.Models) == 0 {
+	if c.Once != nil && len(cfg.Models) == 0 {
 		// The service would answer that an admin must name a model. A script's operator is told how.
 		return codeError{NoModel, errors.New(cfg.NoModelHint())}
 	}
@@ -54,7 +62,7 @@ func (c chatCmd) embedded(e *env, cfg *config.Config, client *control.Client) er
 	level.Set(max(service.Level(cfg), slog.LevelWarn))
 	secrets := new(redact.Secrets)
 	var logTo io.Writer = e.Err
-	if c.Once == "" && e.isTerminal() {
+	if c.Once == nil && e.isTerminal() {
 		// Lines of a log between the lines of a conversation would be read as part of it.
 		logTo = io.Discard
 	}
@@ -80,6 +88,10 @@ func (c chatCmd) embedded(e *env, cfg *config.Config, client *control.Client) er
 	}()
 	err = c.talk(ctx, e, cfg, client)
 	stop()
+	if e.ctx.Err() != nil {
+		// A signal: nobody waits for what is under way, and the next start goes on with it.
+		return err
+	}
 	if failed := <-ended; failed != nil {
 		return failed
 	}
@@ -91,10 +103,10 @@ func (c chatCmd) talk(ctx context.Context, e *env, cfg *config.Config, client *c
 	o := terminal.Options{
 		Dial: client.Dial, In: e.In, Out: e.Out, Err: e.Err, TTY: e.isTerminal(), HistoryFile: cfg.Console.HistoryFile, Environ: e.Env,
 	}
-	if c.Once == "" {
+	if c.Once == nil {
 		return terminal.Chat(ctx, o)
 	}
-	r, err := terminal.Once(ctx, o, c.Once)
+	r, err := terminal.Once(ctx, o, *c.Once)
 	if err != nil {
 		return err
 	}
