@@ -144,7 +144,7 @@ func AskModel(ctx context.Context, m model.Configured) Check {
 func CheckAgents(cfg *config.Config, reg *agents.Registry) Checks {
 	var out Checks
 	for _, p := range reg.Problems() {
-		c := Check{Name: "agents", Status: Bad, Text: p.String(), Remedy: "correct the file; it is read again by itself"}
+		c := Check{Name: "agents", Status: Bad, Text: p.String(), Remedy: "correct it; the folder is read again by itself"}
 		if p.Kept {
 			c.Status = Warn
 		}
