@@ -98,6 +98,9 @@ func newLoader(opts Options) *loader {
 
 func (l *loader) report(p Problem) { l.problems = append(l.problems, p) }
 
+// mostProblems is how many are told at once: more than anybody mends in one go, and an end for a file that is none.
+const mostProblems = 200
+
 // readFile takes the file's entries in. It reports whether the whole document
 // could be understood.
 func (l *loader) readFile(data []byte) bool {
@@ -105,6 +108,10 @@ func (l *loader) readFile(data []byte) bool {
 	first := map[string]int{} // key → line
 	var refused [][]string    // sections that were reported; their keys are not, again
 	for _, e := range entries {
+		if len(l.problems) >= mostProblems {
+			l.report(l.inFile(e.line, e.col).problem("", faultf("there may be more problems from here on").withHint("mend the ones above first")))
+			return false
+		}
 		if slices.ContainsFunc(refused, func(r []string) bool { return below(e.path, r) }) {
 			continue
 		}

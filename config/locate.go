@@ -2,6 +2,7 @@ package config
 
 import (
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -19,7 +20,7 @@ type Options struct {
 	Env []string
 	// Dir is the working folder, "" for the process's own.
 	Dir string
-	// ReadFile reads a file, nil for os.ReadFile.
+	// ReadFile reads a file, nil for the system's files, of which it reads at most a megabyte.
 	ReadFile func(path string) ([]byte, error)
 	// ExtraEnv are names beginning with HERALD_ that others read, so that they
 	// are no unknown settings.
@@ -43,9 +44,19 @@ type place struct {
 	data  []byte
 }
 
+// readBounded reads a file, and of one that is too large for a configuration only so much that this shows: a device has no end.
+func readBounded(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, mostBytes+1))
+}
+
 func (o Options) withDefaults() Options {
 	if o.ReadFile == nil {
-		o.ReadFile = os.ReadFile
+		o.ReadFile = readBounded
 	}
 	if o.Dir == "" {
 		// Without a working folder, relative paths stay relative and opening

@@ -80,8 +80,11 @@ func scan(data []byte) (entries []entry, faults []syntaxFault, complete bool) {
 func scanOnce(doc []byte) ([]entry, *syntaxFault) {
 	w := walker{doc: doc}
 	w.p.Reset(doc)
-	for w.p.NextExpression() {
+	for w.deep == nil && w.p.NextExpression() {
 		w.expression(w.p.Expression())
+	}
+	if w.deep != nil {
+		return w.entries, w.deep
 	}
 	err := w.p.Error()
 	if err == nil {
@@ -131,6 +134,7 @@ type walker struct {
 	doc     []byte
 	table   []string
 	entries []entry
+	deep    *syntaxFault // the first key that has more parts than any setting
 
 	// The last position, from which the next is counted on: entries come in
 	// the order of the document.
@@ -151,6 +155,10 @@ func (w *walker) expression(n *unstable.Node) {
 func (w *walker) keyValue(under []string, n *unstable.Node) {
 	key, offset := w.keyOf(n)
 	path := append(append(make([]string, 0, len(under)+len(key)), under...), key...)
+	if len(path) > mostParts {
+		w.tooDeep(offset)
+		return
+	}
 	value := n.Value()
 	if value.Kind != unstable.InlineTable {
 		w.add(entry{path: path, value: valueOf(value)}, offset)
@@ -170,9 +178,22 @@ func (w *walker) keyOf(n *unstable.Node) (path []string, offset int) {
 		if offset < 0 {
 			offset = int(it.Node().Raw.Offset)
 		}
-		path = append(path, string(it.Node().Data))
+		if path = append(path, string(it.Node().Data)); len(path) > mostParts {
+			w.tooDeep(max(offset, 0))
+			break
+		}
 	}
 	return path, max(offset, 0)
+}
+
+// mostParts is far above the parts of any key; work on a key grows with the square of them.
+const mostParts = 16
+
+func (w *walker) tooDeep(offset int) {
+	if w.deep == nil {
+		w.deep = &syntaxFault{fault: fault{text: "the key has too many parts"}}
+		w.deep.line, w.deep.col = w.position(offset)
+	}
 }
 
 func (w *walker) add(e entry, offset int) {
