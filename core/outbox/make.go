@@ -33,7 +33,7 @@ func Arm(d *conversation.Delivery, at time.Time) bool {
 	return true
 }
 
-// Express is what a commit needs that says d and takes the outbox of p for holder at once, so that [Worker.Expect] can deliver it without
+// Express is what a commit needs that says d and takes the outbox of p for holder at once, so that [Worker.Express] can deliver it without
 // reading it again: the operations, and a guard that holds only while no other delivery waits, because that one would come first. standing
 // says that d stands in the outbox already (it was live). When the guard does not hold, d is said by [conversation.Say] instead.
 func Express(p store.Partition, d *conversation.Delivery, standing bool, holder string, lease time.Duration) (store.Guard, []store.Op) {

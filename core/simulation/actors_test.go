@@ -186,6 +186,8 @@ func (x express) Express(c chat.Conversation, d *conversation.Delivery, standing
 	}
 }
 
+func (express) Room(context.Context, chat.Conversation) (bool, error) { return true, nil }
+
 func (x express) Edit(ctx context.Context, m *chat.Post, r chat.Receipt) error {
 	return adapter{x.p.w.plat, x.a}.Edit(ctx, m, r, false)
 }

@@ -36,6 +36,8 @@ type Outbox interface {
 	// done must be called once after the commit: with the claim that it took, the version that it gave d and the store's time, or with nil.
 	// Where the guard does not hold, d is said as usual.
 	Express(c chat.Conversation, d *conversation.Delivery, standing bool) (guard store.Guard, ops []store.Op, done func(c *store.Claim, version int64, now time.Time))
+	// Room takes a place in the platform's pace for the first post of a live message; false when there is none at once.
+	Room(ctx context.Context, c chat.Conversation) (bool, error)
 	// Edit shows the present text of a live message, unless the platform's pace has no room for it now; it never waits for room.
 	Edit(ctx context.Context, p *chat.Post, r chat.Receipt) error
 }

@@ -23,6 +23,8 @@ type liveWriter struct {
 	begin time.Time
 	last  time.Time
 	text  strings.Builder
+	// visible: there is more in text than blanks, which a platform would refuse.
+	visible bool
 }
 
 func (r *run) liveWriter(root bool) *liveWriter {
@@ -35,8 +37,9 @@ func (w *liveWriter) write(ctx context.Context, text string) {
 		return
 	}
 	w.text.WriteString(text)
+	w.visible = w.visible || strings.TrimSpace(text) != ""
 	now := w.r.Clock()
-	if now.Sub(w.begin) < w.r.LiveAfter || now.Sub(w.last) < w.r.caps.EditEvery || w.text.Len() == 0 {
+	if now.Sub(w.begin) < w.r.LiveAfter || now.Sub(w.last) < w.r.caps.EditEvery || !w.visible {
 		return
 	}
 	w.last = now
@@ -53,6 +56,10 @@ func (w *liveWriter) show(ctx context.Context) error {
 	defer w.r.mu.Unlock()
 	piece := w.r.ad.Cut(w.r.conv, w.text.String())[0]
 	if w.r.live == nil {
+		// What is said whole goes first: without room the answer is shown later, or only when it is complete.
+		if ok, err := w.r.Outbox.Room(ctx, w.r.conv); err != nil || !ok {
+			return err
+		}
 		return w.r.openLive(ctx, piece)
 	}
 	p := &w.r.live.Pieces[0]

@@ -33,7 +33,8 @@ type rig struct {
 	part   store.Partition
 	caps   chat.Capabilities
 	mu     sync.Mutex
-	posts  []string // "send text" and "edit text"
+	posts  []string    // "send text" and "edit text"
+	room   func() bool // for a live message; nil for always
 	nextID int
 	ended  []string
 }
@@ -122,6 +123,10 @@ func (r *rig) Edit(_ context.Context, p *chat.Post, _ chat.Receipt, _ bool) erro
 }
 
 type out struct{ *rig }
+
+func (o out) Room(context.Context, chat.Conversation) (bool, error) {
+	return o.room == nil || o.room(), nil
+}
 
 func (o out) Edit(_ context.Context, p *chat.Post, _ chat.Receipt) error {
 	o.edit(p)

@@ -387,6 +387,53 @@ func TestLiveMessage(t *testing.T) {
 	})
 }
 
+// Live messages take what room the platform's pace has left, and the whole answer needs none of it.
+func TestLiveMessageNeedsRoom(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		rooms, posts int
+		first        string
+	}{
+		"at once":        {rooms: 0, posts: 3, first: "send one two three"},
+		"the third time": {rooms: 2, posts: 1, first: "send one two three four five six seven"},
+		"never":          {rooms: 99},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t, modeltest.Always(modeltest.Reply{Text: "one two three four five six seven eight", Chunks: 8, Delay: 400 * time.Millisecond}))
+				r.caps = chat.Capabilities{Edits: true, EditEvery: 700 * time.Millisecond}
+				r.opts.LiveAfter = 500 * time.Millisecond
+				asked := 0
+				r.room = func() bool { asked++; return asked > tc.rooms }
+				r.say("1", "ann", "go")
+				r.work()
+				if len(r.posts) != tc.posts || tc.posts > 0 && !strings.HasPrefix(r.posts[0], tc.first[:12]) {
+					t.Errorf("posts %q, want %d of them, the first one %q", r.posts, tc.posts, tc.first)
+				}
+				if d := cmp.Diff([]string{"answer [1] one two three four five six seven eight"}, r.said()); d != "" {
+					t.Errorf("said (-want +got)\n%s", d)
+				}
+			})
+		})
+	}
+}
+
+// A model that begins with blank lines and takes its time shows nothing yet: platforms refuse a message of blanks.
+func TestBlanksAreNoLiveMessage(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, modeltest.Always(modeltest.Reply{Text: "\n \n\nword", Chunks: 8, Delay: time.Second}))
+		r.caps = chat.Capabilities{Edits: true}
+		r.opts.LiveAfter = time.Millisecond
+		r.say("1", "ann", "go")
+		r.work()
+		if len(r.posts) == 0 || !strings.HasSuffix(r.posts[0], "w") {
+			t.Errorf("posts %q: want the first one with a letter in it", r.posts)
+		}
+	})
+}
+
 // What a newer release wrote is left to it, without counting an attempt.
 func TestNewerEntriesAreLeftAlone(t *testing.T) {
 	t.Parallel()

@@ -69,12 +69,11 @@ type outgoing struct {
 	fail    func(error)
 }
 
-// Express cuts d, counts its first attempt and takes the conversation's outbox, so that it can be sent as soon as the commit stands.
+// Express counts the first attempt at d and takes the conversation's outbox, so that it can be sent as soon as the commit stands.
 func (o *outgoing) Express(c chat.Conversation, d *conversation.Delivery, standing bool) (store.Guard, []store.Op, func(*store.Claim, int64, time.Time)) {
 	p := conversation.Partition(c)
 	armed := false
-	if a, ok := o.adapter(c.Workspace); ok && !d.Live {
-		outbox.Pieces(d, a.Cut(c, d.Text))
+	if _, ok := o.adapter(c.Workspace); ok && !d.Live {
 		// The instant of the attempt is set by the store's time of the message: no clock of this machine comes into the store.
 		armed = outbox.Arm(d, d.MadeAt)
 	}
@@ -86,6 +85,12 @@ func (o *outgoing) Express(c chat.Conversation, d *conversation.Delivery, standi
 			o.fail(err)
 		}
 	}
+}
+
+// Room takes a place for the first post of a live message where the pace has one now.
+func (o *outgoing) Room(ctx context.Context, c chat.Conversation) (bool, error) {
+	_, ok, err := o.pacer.Reserve(ctx, c, outbox.Sends, 0)
+	return ok, err
 }
 
 // Edit shows the present text of a live message where the pace has room.
