@@ -92,6 +92,7 @@ type Adapter struct {
 	dead atomic.Pointer[string]
 	// responses are the response_urls of interactions that are under way.
 	responses *responses
+	streams   *streams
 	lanes     *lanes
 	clicks    chan struct{} // one place for each interaction under way
 	busy      sync.WaitGroup
@@ -101,9 +102,9 @@ var _ chat.Adapter = (*Adapter)(nil)
 
 // self is the app as its workspace knows it.
 type self struct {
-	workspace          chat.Workspace
-	team, user, bot    string
-	name, teamName string
+	workspace       chat.Workspace
+	team, user, bot string
+	name, teamName  string
 }
 
 // New makes an adapter; it makes no call.
@@ -151,7 +152,7 @@ func New(opt Options) (*Adapter, error) {
 	if opt.Sentence == nil {
 		opt.Sentence = func(error) string { return textFailed }
 	}
-	a := &Adapter{opt: opt, http: opt.HTTP, log: opt.Log, responses: newResponses(opt.Now), clicks: make(chan struct{}, maxClicks)}
+	a := &Adapter{opt: opt, http: opt.HTTP, log: opt.Log, responses: newResponses(opt.Now), streams: newStreams(opt.Now), clicks: make(chan struct{}, maxClicks)}
 	a.api = slackgo.New(opt.BotToken, slackgo.OptionHTTPClient(opt.HTTP), slackgo.OptionAPIURL(opt.APIURL))
 	a.lanes = newLanes(opt.Lanes, opt.Backlog, a.log)
 	return a, nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -66,6 +67,11 @@ func (a *Adapter) Send(ctx context.Context, p *chat.Post) (chat.Receipt, error) 
 		ts, err := a.api.PostEphemeralContext(ctx, p.Conversation.Channel, userOf(p.Only), append(content(p), options(p)...)...)
 		return a.receipt(ctx, ephemeralMethod, ephemeralReceipt, ts, err)
 	}
+	if p.Live {
+		if r, ok, err := a.sendStream(ctx, p); ok {
+			return r, err
+		}
+	}
 	opts := append(content(p), options(p)...)
 	opts = append(opts, name(p, p.Live))
 	_, ts, err := a.api.PostMessageContext(ctx, p.Conversation.Channel, opts...)
@@ -120,10 +126,37 @@ func (a *Adapter) Edit(ctx context.Context, p *chat.Post, r chat.Receipt, final 
 	if strings.HasPrefix(r.MessageID, ephemeralReceipt) || strings.HasPrefix(r.MessageID, responseReceipt) {
 		return &chat.Refused{Code: "not_editable", Reason: "what only one person sees cannot be changed afterwards", Gone: true}
 	}
-	_, ts, _, err := a.api.UpdateMessageContext(ctx, p.Conversation.Channel, r.MessageID, append(editContent(p), name(p, !final))...)
-	if s, ok := errors.AsType[slackgo.SlackErrorResponse](err); ok && (s.Err == "invalid_blocks" || s.Err == "msg_blocks_too_long") {
+	step := a.growStream
+	if final {
+		step = a.endStream
+	}
+	if done, err := step(ctx, p, r); done || err != nil {
+		return err
+	}
+	return a.update(ctx, p, r, final)
+}
+
+// update makes an ordinary edit, after it has closed a stream of another process.
+func (a *Adapter) update(ctx context.Context, p *chat.Post, r chat.Receipt, final bool) error {
+	try := func(opts []slackgo.MsgOption) (string, error) {
+		_, ts, _, err := a.api.UpdateMessageContext(ctx, p.Conversation.Channel, r.MessageID, append(opts, name(p, !final))...)
+		return ts, err
+	}
+	says := func(err error, words ...string) bool {
+		s, ok := errors.AsType[slackgo.SlackErrorResponse](err)
+		return ok && slices.Contains(words, s.Err)
+	}
+	opts := editContent(p)
+	ts, err := try(opts)
+	if says(err, "streaming_state_conflict") {
+		if _, _, err := a.api.StopStreamContext(ctx, p.Conversation.Channel, r.MessageID, name(p, !final)); err != nil && !says(err, "message_not_in_streaming_state", "stopped_by_user") {
+			return a.failed(ctx, stopMethod, err)
+		}
+		ts, err = try(opts)
+	}
+	if says(err, "invalid_blocks", "msg_blocks_too_long") {
 		// The same edit without what Slack dislikes, never a second message.
-		_, ts, _, err = a.api.UpdateMessageContext(ctx, p.Conversation.Channel, r.MessageID, slackgo.MsgOptionText(mrkdwn(p.Text, editLimit), false), slackgo.MsgOptionBlocks(), name(p, !final))
+		ts, err = try([]slackgo.MsgOption{slackgo.MsgOptionText(mrkdwn(p.Text, editLimit), false), slackgo.MsgOptionBlocks()})
 	}
 	_, err = a.receipt(ctx, updateMethod, "", ts, err)
 	return err

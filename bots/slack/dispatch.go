@@ -85,6 +85,9 @@ func (a *Adapter) hand(ctx context.Context, r *reading) error {
 		}
 		r.in.Addressed = in
 	}
+	if r.in.Addressed && r.in.Kind == chat.Message {
+		a.streams.wrote(r.in)
+	}
 	_, err := a.opt.Receiver.Receive(ctx, r.in)
 	return err
 }

@@ -116,6 +116,11 @@ var verdicts = map[string]verdict{
 	"two_factor_setup_required":                {dead, "the account behind the token needs two-factor authentication"},
 	"team_disabled":                            {dead, "the workspace is switched off"},
 	"user_removed_from_team":                   {dead, token},
+	"missing_recipient_team_id":                {refused, mistake},
+	"missing_recipient_user_id":                {refused, mistake},
+	"channel_type_not_supported":               {refused, "streams are not available here; answers grow by edits"},
+	"message_not_in_streaming_state":           {gone, "the stream has ended"},
+	"stopped_by_user":                          {refused, "the person has stopped the answer"},
 	"app_missing_action_url":                   {refused, mistake},
 	"app_uninstalled":                          {dead, token},
 }

@@ -1,6 +1,7 @@
 package slack
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -34,7 +35,8 @@ func (a *Adapter) Find(ctx context.Context, p *chat.Post) (chat.Receipt, bool, e
 	who := a.who.Load()
 	var found chat.Receipt
 	err = a.walk(ctx, p.Conversation, p.After.Add(-clockSkew), func(m *message) bool {
-		if who != nil && m.BotID != who.bot && m.User != who.user || !m.is(p) {
+		own := who == nil || m.BotID == who.bot || m.User == who.user
+		if !own || !m.is(p) && !m.unnamedStream(p) {
 			return true
 		}
 		found = chat.Receipt{MessageID: m.TS, At: at(m.TS)}
@@ -57,6 +59,11 @@ func (m *message) is(p *chat.Post) bool {
 	}
 	return len(m.Metadata) > 0 && json.Unmarshal(m.Metadata, &meta) == nil &&
 		meta.Type == metadataType && meta.Payload.Delivery == p.DeliveryID && meta.Payload.Piece == p.Piece
+}
+
+// unnamedStream reports whether m may be the stream that p began: a stream has no name before its end, and there is one at a time in a thread.
+func (m *message) unnamedStream(p *chat.Post) bool {
+	return p.Piece == 0 && m.Streaming != "" && order(m.TS) >= order(stamp(p.After.Add(-clockSkew))) && !bytes.Contains(m.Metadata, []byte(metadataType))
 }
 
 // walk shows the messages of a conversation since an instant to see, until it returns false.

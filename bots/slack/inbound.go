@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 
+	"herald/bots/markup"
 	"herald/core/chat"
 )
 
@@ -181,7 +182,7 @@ func (a *Adapter) readSlash(who *self, c *slash) reading {
 	now := a.opt.Now()
 	return reading{in: &chat.Inbound{
 		Kind: chat.Command, App: c.App, Conversation: chat.Conversation{Workspace: who.workspace, Channel: c.Channel}, MessageID: c.Trigger,
-		Order: order(stamp(now)), SentAt: now.UTC(), Text: plainTokens(c.Text), Direct: direct, Addressed: true,
+		Order: order(stamp(now)), SentAt: now.UTC(), Text: markup.FromSlackText(c.Text, markup.Names{}), Direct: direct, Addressed: true,
 		Sender: chat.Sender{Identity: identity(firstOf(c.TeamID, who.team), c.User), Name: c.UserName},
 	}}
 }

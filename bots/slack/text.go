@@ -3,6 +3,8 @@ package slack
 import (
 	"regexp"
 	"strings"
+
+	"herald/bots/markup"
 )
 
 // token is what Slack makes of a choice from a menu or of an address.
@@ -42,52 +44,20 @@ const (
 	textBusy     = "I am too busy at the moment. Try again."
 )
 
-// markdown is the text of a message as Markdown, without the mention of the app with which it begins.
+// markdown is a message as Markdown, without the mention of the app with which it begins.
 func (a *Adapter) markdown(who *self, m *message) string {
-	text := m.Text
-	for _, form := range []string{"<@" + who.user + ">", "<@" + who.user + "|" + who.name + ">"} {
-		if rest, ok := strings.CutPrefix(strings.TrimLeft(text, " \n"), form); ok {
-			text = strings.TrimLeft(rest, " ,:\n")
-			break
+	name := firstOf(who.name, who.user)
+	names := markup.Names{User: func(id string) string {
+		if id == who.user {
+			return name
+		}
+		return ""
+	}}
+	text := markup.FromSlackMessage(m.Text, m.Blocks, m.Attachments, names)
+	if strings.HasPrefix(strings.TrimSpace(m.Text), "<@"+who.user) {
+		if rest, ok := strings.CutPrefix(strings.TrimSpace(text), "@"+name); ok {
+			return strings.TrimLeft(rest, " ,:\n")
 		}
 	}
-	return plainTokens(text)
-}
-
-// plainTokens makes Slack's own form readable: each token by what it names, then the three entities once.
-func plainTokens(text string) string {
-	var b strings.Builder
-	last := 0
-	for _, at := range tokenForm.FindAllStringSubmatchIndex(text, -1) {
-		b.WriteString(decode(text[last:at[0]]))
-		b.WriteString(readToken(text[at[2]:at[3]]))
-		last = at[1]
-	}
-	b.WriteString(decode(text[last:]))
-	return b.String()
-}
-
-var entities = strings.NewReplacer("&amp;", "&", "&lt;", "<", "&gt;", ">")
-
-// decode undoes Slack's escaping in one pass: what a person typed as an entity stays one.
-func decode(s string) string { return entities.Replace(s) }
-
-func readToken(t string) string {
-	name, shown, _ := strings.Cut(t, "|")
-	shown = decode(shown)
-	switch {
-	case strings.HasPrefix(name, "@"), strings.HasPrefix(name, "#"):
-		return name[:1] + firstOf(shown, name[1:])
-	case strings.HasPrefix(name, "!subteam^"):
-		return firstOf(shown, "@"+strings.TrimPrefix(name, "!subteam^"))
-	case strings.HasPrefix(name, "!date^"):
-		return shown
-	case strings.HasPrefix(name, "!"):
-		return "@" + name[1:]
-	}
-	url := decode(strings.TrimPrefix(name, "mailto:"))
-	if shown == "" || shown == url {
-		return url
-	}
-	return "[" + shown + "](" + url + ")"
+	return text
 }
