@@ -18,6 +18,12 @@ func (l *loader) build() *Config {
 	for _, name := range l.names[modelsKey] {
 		cfg.Models = append(cfg.Models, Model{Name: name})
 	}
+	for _, name := range l.names[rulesKey] {
+		cfg.Rules = append(cfg.Rules, Rule{Name: name})
+	}
+	for _, name := range l.names[groupsKey] {
+		cfg.Groups = append(cfg.Groups, Group{Name: name})
+	}
 	// data_dir is the first row of the table: other defaults stand on it.
 	for _, s := range l.table.rows {
 		section, _, _ := strings.Cut(s.key, ".")
@@ -27,6 +33,14 @@ func (l *loader) build() *Config {
 		case section == providersKey:
 			for i := range cfg.Providers {
 				l.fill(cfg, reflect.ValueOf(&cfg.Providers[i]).Elem(), s, cfg.Providers[i].Name)
+			}
+		case section == rulesKey:
+			for i := range cfg.Rules {
+				l.fill(cfg, reflect.ValueOf(&cfg.Rules[i]).Elem(), s, cfg.Rules[i].Name)
+			}
+		case section == groupsKey:
+			for i := range cfg.Groups {
+				l.fill(cfg, reflect.ValueOf(&cfg.Groups[i]).Elem(), s, cfg.Groups[i].Name)
 			}
 		default:
 			for i := range cfg.Models {

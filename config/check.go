@@ -20,6 +20,7 @@ func (l *loader) check(cfg *Config) {
 		cfg.location = loc
 	}
 	l.checkSocketPath(cfg)
+	l.checkRules(cfg)
 }
 
 func (l *loader) checkStore(cfg *Config) {

@@ -14,6 +14,9 @@ type Config struct {
 	Store         Store         `key:"store"`
 	Providers     []Provider    `key:"providers"` // in the order of their first mention
 	Models        []Model       `key:"models"`    // likewise; implied models last
+	Rules         []Rule        `key:"rules"`     // in the order of the file
+	Groups        []Group       `key:"groups"`
+	Approvals     Approvals     `key:"approvals"`
 	HTTP          HTTP          `key:"http"`
 	Log           Log           `key:"log"`
 	Agents        Folder        `key:"agents"`

@@ -63,6 +63,14 @@ func (c *Config) namesFor(s setting) []string {
 		for _, m := range c.Models {
 			names = append(names, m.Name)
 		}
+	case strings.HasPrefix(s.key, rulesKey+"."):
+		for _, r := range c.Rules {
+			names = append(names, r.Name)
+		}
+	case strings.HasPrefix(s.key, groupsKey+"."):
+		for _, g := range c.Groups {
+			names = append(names, g.Name)
+		}
 	default:
 		return []string{""}
 	}

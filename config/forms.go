@@ -9,6 +9,8 @@ import (
 	"time"
 	// Containers often have no zone files; a configured zone must load anyway.
 	_ "time/tzdata"
+
+	"herald/core/tool/gate"
 )
 
 func checkZone(s string) *fault {
@@ -123,6 +125,10 @@ func checkName(section, name string) *fault {
 	case !regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`).MatchString(name) || strings.Contains(name, "__"):
 		return faultf("is no name that Herald can use").
 			withHint("use up to 64 letters, digits, dots, hyphens and single underscores, beginning with a letter or digit")
+	case section == rulesKey && (strings.Trim(name, "0123456789") != "" || name[0] == '0' || len(name) > 5):
+		return faultf("rules have numbers, not names").withHint("write [[rules]] in the file; in the environment, the number of the rule in the file")
+	case section == groupsKey && !gate.ValidGroup(name):
+		return faultf("is no name for a group").withHint("use up to 64 letters, digits, hyphens and underscores")
 	case section == modelsKey && strings.Trim(name, "0123456789") == "":
 		return faultf("a name of digits alone would be taken for a place in the list of models").withHint("add a letter")
 	case section == modelsKey && (strings.EqualFold(name, "auto") || strings.EqualFold(name, "none")):

@@ -107,7 +107,7 @@ func (l *loader) readFile(data []byte) bool {
 	entries, faults, complete := scan(data)
 	first := map[string]int{} // key → line
 	var refused [][]string    // sections that were reported; their keys are not, again
-	for _, e := range entries {
+	for _, e := range numberRules(entries) {
 		if len(l.problems) >= mostProblems {
 			l.report(l.inFile(e.line, e.col).problem("", faultf("there may be more problems from here on").withHint("mend the ones above first")))
 			return false
@@ -153,6 +153,8 @@ func (l *loader) take(e entry) bool {
 	s, name, isSetting := l.table.find(e.path)
 	section, named := l.table.isSection(e.path)
 	switch {
+	case e.path[0] == rulesKey && !e.listed:
+		return refuse(faultf("rules are a list").withHint("write [[rules]] before the keys of each rule"))
 	case e.array:
 		return refuse(faultf("[[ ]] makes a list, and nothing here is a list of sections").withHint("write [%s]", e.key()))
 	case isSetting && e.table:
@@ -226,7 +228,7 @@ func (l *loader) mentionName(section, name string, src Source) {
 
 // checkNames judges the names of providers and models.
 func (l *loader) checkNames() {
-	for _, section := range []string{providersKey, modelsKey} {
+	for _, section := range named() {
 		folded := map[string]string{}
 		for _, name := range l.names[section] {
 			key := under(section, name)

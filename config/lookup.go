@@ -20,10 +20,13 @@ func newTable() table {
 	return t
 }
 
+// named are the sections of which there is one for each name.
+func named() []string { return []string{providersKey, modelsKey, rulesKey, groupsKey} }
+
 // pattern turns a concrete path into the key of the table and the name of the
 // provider or model in it.
 func pattern(path []string) (key, name string) {
-	if len(path) >= 2 && (path[0] == providersKey || path[0] == modelsKey) {
+	if len(path) >= 2 && contains(named(), path[0]) {
 		rest := append([]string{path[0], "*"}, path[2:]...)
 		return strings.Join(rest, "."), path[1]
 	}

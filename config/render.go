@@ -83,7 +83,7 @@ func (a Answers) values() map[string]string {
 
 // commented reports whether the whole section is an example only.
 func (a Answers) commented(section string) bool {
-	return section == modelsKey+".*" || section == providersKey+".*" && a.ProviderName == ""
+	return section == modelsKey+".*" || section == rulesKey+".*" || section == groupsKey+".*" || section == providersKey+".*" && a.ProviderName == ""
 }
 
 func (a Answers) writeHeader(b *bytes.Buffer, section string) {
@@ -95,6 +95,14 @@ func (a Answers) writeHeader(b *bytes.Buffer, section string) {
 	case modelsKey + ".*":
 		b.WriteString("# A model as Herald names it. There may be several; without any, each provider's default_model is one.\n")
 		name = modelsKey + ".NAME"
+	}
+	if section == groupsKey+".*" {
+		b.WriteString("# A permission group beside the default one. There may be several.\n")
+		name = groupsKey + ".NAME"
+	}
+	if section == rulesKey+".*" {
+		b.WriteString("# A rule says which calls of tools run, need a person or never run. There may be several.\n")
+		name = "[" + rulesKey + "]"
 	}
 	if a.commented(section) {
 		mark = "# "

@@ -86,6 +86,10 @@ func TestEachCommentedSettingLoads(t *testing.T) {
 		if strings.HasPrefix(key, "signing_secret") {
 			env = append(env, "HERALD_SLACK__MODE=http")
 		}
+		// A rule needs these two, whichever of its keys the line is.
+		if header >= 0 && all[header] == "# [[rules]]" {
+			env = append(env, "HERALD_RULES__1__TOOL=x", "HERALD_RULES__1__ACTION=require")
+		}
 		opts := options(strings.Join(edited, "\n"), env...)
 		opts.ReadFile = both(opts.ReadFile, disk{
 			"/run/secrets/redis_password": "p", "/run/secrets/openai_api_key": "k", "/run/secrets/sentinel_password": "s",

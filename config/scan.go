@@ -17,6 +17,7 @@ type entry struct {
 	value     any // string, int64, float64, bool, []any, tooLarge or dateTime
 	table     bool
 	array     bool // an array of tables, [[x]]
+	listed    bool // below a [[rules]], whose number is in the path
 	line, col int
 }
 

@@ -29,7 +29,8 @@ func settings() []setting {
 	all = append(all, slackSettings()...)
 	all = append(all, modelSettings()...)
 	all = append(all, serviceSettings()...)
-	return append(all, engineSettings()...)
+	all = append(all, engineSettings()...)
+	return append(all, permissionSettings()...)
 }
 
 func storeSettings() []setting {
@@ -243,4 +244,6 @@ const (
 	perMillion     = "per million tokens"
 	providersKey   = "providers"
 	modelsKey      = "models"
+	rulesKey       = "rules"
+	groupsKey      = "groups"
 )

@@ -12,7 +12,7 @@ import (
 
 // computed are the exported fields that no key sets directly.
 var computed = []string{
-	"File", "Store.Password", "Store.SentinelPassword", "Store.Target", "Providers.Name", "Providers.APIKey", "Models.Name", "Models.Implied",
+	"File", "Store.Password", "Store.SentinelPassword", "Store.Target", "Providers.Name", "Providers.APIKey", "Models.Name", "Models.Implied", "Rules.Name", "Groups.Name",
 	"Slack.BotToken", "Slack.AppToken", "Slack.SigningSecret",
 }
 
@@ -97,6 +97,10 @@ func TestEachRowFillsItsField(t *testing.T) {
 				root = reflect.ValueOf(&Provider{}).Elem()
 			case strings.HasPrefix(s.key, modelsKey+"."):
 				root = reflect.ValueOf(&Model{}).Elem()
+			case strings.HasPrefix(s.key, rulesKey+"."):
+				root = reflect.ValueOf(&Rule{}).Elem()
+			case strings.HasPrefix(s.key, groupsKey+"."):
+				root = reflect.ValueOf(&Group{}).Elem()
 			}
 			field := fieldAt(root, s)
 			assign(field, s, values[s.kind])

@@ -89,7 +89,7 @@ var table = []row{
 	{pkg: "bots/markup", layer: drivers, modules: []string{"github.com/yuin/goldmark", "github.com/clipperhouse/uax29/v2"}},
 	{pkg: "bots/bottest/testbot", layer: drivers, may: []string{"@vocabulary", "bots/bottest/wire"}},
 
-	{pkg: "config", layer: edge, modules: []string{"github.com/pelletier/go-toml/v2", "github.com/fsnotify/fsnotify"}},
+	{pkg: "config", layer: edge, may: []string{"core/tool", "core/tool/gate"}, modules: []string{"github.com/pelletier/go-toml/v2", "github.com/fsnotify/fsnotify"}},
 
 	{
 		pkg: "cmd/...", layer: command, may: []string{"@vocabulary", "@ports", "@heart", "@engines", "@drivers", "@edge", "cmd/internal/..."},
