@@ -23,6 +23,12 @@ const (
 	LastPriority = 999_999
 )
 
+// FileMark begins the ids of rules of the configuration file.
+const FileMark = "file-"
+
+// FileID is the id of the n-th rule of the configuration file, counted from 1, so that they are read in the file's order.
+func FileID(n int) string { return fmt.Sprintf("%s%05d", FileMark, n) }
+
 // The words that stand among a rule's deciders beside persons and identities.
 const (
 	// Asker is the person whose message the turn answers.

@@ -27,12 +27,6 @@ const (
 	runMark = "run-"
 )
 
-// FileMark begins the ids of rules of the configuration file.
-const FileMark = "file-"
-
-// FileID is the id of the n-th rule of the configuration file, counted from 1, so that they are read in the file's order.
-func FileID(n int) string { return fmt.Sprintf("%s%05d", FileMark, n) }
-
 // Errors of changes.
 var (
 	// ErrFile: the rule stands in the configuration file, which is changed by its editor alone.
@@ -110,7 +104,7 @@ func one(rules []gate.Rule) gate.Rule {
 
 // Remove removes the rule of this id and gives it back. Errors are [ErrFile], [ErrNoRule] and the store's.
 func (b *Book) Remove(ctx context.Context, who Actor, id string) (gate.Rule, error) {
-	if strings.HasPrefix(id, FileMark) && slices.ContainsFunc(b.file(), func(r gate.Rule) bool { return r.ID == id }) {
+	if strings.HasPrefix(id, gate.FileMark) && slices.ContainsFunc(b.file(), func(r gate.Rule) bool { return r.ID == id }) {
 		return gate.Rule{}, fmt.Errorf("remove rule %s: %w; edit the file", id, ErrFile)
 	}
 	rules, err := b.change(ctx, who, "rule_remove", func(doc *rulesDoc) ([]gate.Rule, error) {
@@ -167,7 +161,7 @@ func (b *Book) change(ctx context.Context, who Actor, kind string, f func(*rules
 		}
 		doc.V = Version
 		_, err = b.store.Commit(ctx, store.Commit{
-			ID: conversation.ID("policy."+kind+"/", who.Event, fmt.Sprint(try, version)), Partition: people.System,
+			ID: conversation.ID("policy.change/", kind, who.Event, fmt.Sprint(try, version)), Partition: people.System,
 			Guards: []store.Guard{store.At{Key: RulesKey, Version: version}},
 			Ops: []store.Op{
 				store.Put{Key: RulesKey, Value: encode(doc)},

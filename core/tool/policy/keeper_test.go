@@ -21,7 +21,7 @@ import (
 func TestWhoIsAsked(t *testing.T) {
 	t.Parallel()
 	const bob = chat.IdentityID("slack:T1/U2")
-	four := gate.Rule{ID: policy.FileID(1), Tool: "pay", Action: tool.Require, Deciders: []string{"admin", string(bob), "asker"}, FourEyes: true, ExpiresS: 60}
+	four := gate.Rule{ID: gate.FileID(1), Tool: "pay", Action: tool.Require, Deciders: []string{"admin", string(bob), "asker"}, FourEyes: true, ExpiresS: 60}
 	for _, tc := range []struct {
 		name   string
 		single bool
@@ -56,7 +56,7 @@ func TestWhoIsAsked(t *testing.T) {
 func TestADeciderIsAPerson(t *testing.T) {
 	t.Parallel()
 	r := inMemory(t)
-	r.file = []gate.Rule{{ID: policy.FileID(1), Tool: "pay", Action: tool.Require, Deciders: []string{"slack:T1/U2"}}}
+	r.file = []gate.Rule{{ID: gate.FileID(1), Tool: "pay", Action: tool.Require, Deciders: []string{"slack:T1/U2"}}}
 	r.put(people.IdentityPartition("slack:T1/U2"), people.IdentityKey, people.Identity{V: 1, Identity: "slack:T1/U2", Person: "bob"})
 	if d := r.answer(call("pay")); !cmp.Equal(d.Deciders, []string{"bob"}) {
 		t.Errorf("got %+v", d)
@@ -71,7 +71,7 @@ func TestADeciderIsAPerson(t *testing.T) {
 // An approval is judged by the rules and rights of the instant at which the call runs.
 func TestAnApprovalIsJudgedAgain(t *testing.T) {
 	t.Parallel()
-	require := gate.Rule{ID: policy.FileID(1), Tool: "pay", Action: tool.Require, Deciders: []string{"admin"}}
+	require := gate.Rule{ID: gate.FileID(1), Tool: "pay", Action: tool.Require, Deciders: []string{"admin"}}
 	for _, tc := range []struct {
 		name    string
 		rule    gate.Rule
@@ -215,7 +215,7 @@ func TestPathsOfCalls(t *testing.T) {
 		}
 	}
 	r := inMemory(t)
-	r.file = []gate.Rule{{ID: policy.FileID(1), Tool: gate.FSAny, Path: "data/*", Action: tool.Allow}, fileRule(2, "other_*", tool.Allow)}
+	r.file = []gate.Rule{{ID: gate.FileID(1), Tool: gate.FSAny, Path: "data/*", Action: tool.Allow}, fileRule(2, "other_*", tool.Allow)}
 	err := policy.Bind(t.Context(), r.store, part, policy.Actor{Event: "b"}, "admin", r.roles, &gate.RunContext{WorkingDirectory: root})
 	if err != nil {
 		t.Fatal(err)
@@ -246,7 +246,7 @@ func TestPathsOfCalls(t *testing.T) {
 func TestABypassLastsNoLongerThanTheRight(t *testing.T) {
 	t.Parallel()
 	r := inMemory(t)
-	r.file = []gate.Rule{{ID: policy.FileID(1), Tool: "pay", Action: tool.Require, Deciders: []string{"admin"}}}
+	r.file = []gate.Rule{{ID: gate.FileID(1), Tool: "pay", Action: tool.Require, Deciders: []string{"admin"}}}
 	r.admins["eve"] = true
 	r.bypass(conversation.Bypass{Tool: "pay", Session: "s1", Person: "ann", By: "eve", At: start})
 	if d := r.answer(call("pay")); d.Answer != tool.Allow {

@@ -183,6 +183,6 @@ func ruleOf(pattern string, a tool.Answer) gate.Rule {
 
 func fileRule(n int, pattern string, a tool.Answer) gate.Rule {
 	r := ruleOf(pattern, a)
-	r.ID = policy.FileID(n)
+	r.ID = gate.FileID(n)
 	return r
 }
