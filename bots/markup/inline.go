@@ -224,9 +224,6 @@ type emphasisParser struct{}
 
 func (emphasisParser) Trigger() []byte { return []byte{'*', '_'} }
 
-// maxDelimiters bounds what pairing them can cost; the rest of such a text stays as it was written.
-const maxDelimiters = 4000
-
 var delimiterCount = parser.NewContextKey()
 
 func (emphasisParser) Parse(_ ast.Node, block text.Reader, pc parser.Context) ast.Node {

@@ -1,7 +1,6 @@
 package markup
 
 import (
-	"bytes"
 	"html"
 	"regexp"
 	"strconv"
@@ -29,17 +28,25 @@ func Parse(markdown string) Document {
 	return Document{Blocks: c.blocks(root)}
 }
 
+// Keys of what a parse counts, see [bounded].
+var (
+	codeFailures  = parser.NewContextKey()
+	tokenFailures = parser.NewContextKey()
+	htmlFailures  = parser.NewContextKey()
+	bracketCount  = parser.NewContextKey()
+)
+
 // newParser makes a parser; goldmark's keep state while they are being set up, so none is shared.
 func newParser() parser.Parser {
 	p := parser.NewParser(
 		parser.WithBlockParsers(parser.DefaultBlockParsers()...),
 		parser.WithInlineParsers(
 			util.Prioritized(extension.NewTaskCheckBoxParser(), 0),
-			util.Prioritized(parser.NewCodeSpanParser(), 100),
-			util.Prioritized(parser.NewLinkParser(), 200),
-			util.Prioritized(mentionParser{}, 290),
+			util.Prioritized(bounded{InlineParser: parser.NewCodeSpanParser(), key: codeFailures, max: maxFailures}, 100),
+			util.Prioritized(boundedLinks{bounded{InlineParser: parser.NewLinkParser(), key: bracketCount, max: 2 * maxBrackets, all: true}}, 200),
+			util.Prioritized(bounded{InlineParser: mentionParser{}, key: tokenFailures, max: 20 * maxFailures}, 290),
 			util.Prioritized(parser.NewAutoLinkParser(), 300),
-			util.Prioritized(parser.NewRawHTMLParser(), 400),
+			util.Prioritized(bounded{InlineParser: parser.NewRawHTMLParser(), key: htmlFailures, max: maxFailures}, 400),
 			util.Prioritized(emphasisParser{}, 500),
 			util.Prioritized(extension.NewStrikethroughParser(), 500),
 			util.Prioritized(extension.NewLinkifyParser(), 999),
@@ -60,39 +67,6 @@ func clean(s string) []byte {
 	s = strings.ReplaceAll(s, "\r\n", "\n")
 	s = strings.ReplaceAll(s, "\r", "\n")
 	return []byte(strings.ReplaceAll(s, "\x00", string(utf8.RuneError)))
-}
-
-// maxDepth bounds how deeply quotes and lists may nest: far more than anybody writes, far less than would cost time and stack.
-const maxDepth = 48
-
-// tooDeep reports whether a line opens more containers than maxDepth.
-func tooDeep(src []byte) bool {
-	for line := range bytes.Lines(src) {
-		marks, spaces := 0, 0
-		for i, b := range line {
-			switch {
-			case b == '>' || (b == '-' || b == '+' || b == '*') && i+1 < len(line) && line[i+1] == ' ':
-				marks++
-				continue
-			case b == ' ':
-				spaces++
-				continue
-			case b == '\t':
-				spaces += 4
-				continue
-			case b >= '0' && b <= '9' || b == '.' || b == ')':
-				if b == '.' || b == ')' {
-					marks++
-				}
-				continue
-			}
-			break
-		}
-		if marks > maxDepth || marks > 0 && spaces/2+marks > 4*maxDepth {
-			return true
-		}
-	}
-	return false
 }
 
 // converter makes our tree of goldmark's.

@@ -54,6 +54,9 @@ func (w writer) permit(spans []Span) []Span {
 		}
 		url := s.URL
 		s.URL, s.Image = "", false
+		if !w.p.link(url) { // shown, but not as something that a client would make a link of again
+			s.Text, url, label = unlink(s.Text), unlink(url), unlink(label)
+		}
 		out = append(out, s)
 		if last && !w.bare(label, url) && label != "" {
 			out = append(out, Span{Text: " (" + url + ")", Style: s.Style &^ Code})
@@ -61,6 +64,9 @@ func (w writer) permit(spans []Span) []Span {
 	}
 	return out
 }
+
+// unlink puts a space of no width where a client would recognise an address.
+func unlink(s string) string { return strings.ReplaceAll(s, "://", ":\u200b//") }
 
 func (w writer) bare(label, url string) bool {
 	return label == url || "mailto:"+label == url || "http://"+label == url

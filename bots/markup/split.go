@@ -107,10 +107,11 @@ func (c *cutter) splitQuote(b Block, fits func(Block) bool) (head, rest Block, o
 		return b, b, false
 	}
 	first, left := b.Blocks[:n:n], append([]Block{}, b.Blocks[n:]...)
-	h, r, cut := c.split(b.Blocks[n], func(h Block) bool { return fits(with(append(first, h))) })
-	if cut {
-		first = append(first, h)
-		left[0] = r
+	if c.tears(with(first), with(left[:1])) {
+		if h, r, cut := c.split(b.Blocks[n], func(h Block) bool { return fits(with(append(first, h))) }); cut {
+			first = append(first, h)
+			left[0] = r
+		}
 	}
 	if len(first) == 0 {
 		return b, b, false
@@ -118,6 +119,13 @@ func (c *cutter) splitQuote(b Block, fits func(Block) bool) (head, rest Block, o
 	rest = with(left)
 	rest.Continued, rest.Joint = true, nil
 	return with(first), rest, true
+}
+
+// tears decides whether a part that does not fit behind kept is cut: only where nothing stands before it, where it is larger than a message, or
+// where the message would stay half empty.
+func (c *cutter) tears(kept, next Block) bool {
+	before, size := length(c.block(kept, 0, false)), length(c.block(next, 0, false))
+	return len(kept.Blocks)+len(kept.Items) == 0 || size > c.budget || before < c.budget/2 && size > c.budget/2
 }
 
 func (c *cutter) splitList(b Block, fits func(Block) bool) (head, rest Block, ok bool) {
@@ -131,10 +139,11 @@ func (c *cutter) splitList(b Block, fits func(Block) bool) (head, rest Block, ok
 		return b, b, false
 	}
 	first, left := b.Items[:n:n], append([]Item{}, b.Items[n:]...)
-	// An item that fits into a message of its own stays whole when something stands before it.
-	if h, r, cut := c.splitItem(b, n, first, fits); cut && (n == 0 || length(c.block(with(left[:1]), 0, false)) > c.budget/2) {
-		first = append(first, h)
-		left[0] = r
+	if c.tears(with(first), with(left[:1])) {
+		if h, r, cut := c.splitItem(b, n, first, fits); cut {
+			first = append(first, h)
+			left[0] = r
+		}
 	}
 	if len(first) == 0 {
 		return b, b, false
