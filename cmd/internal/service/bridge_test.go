@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"herald/agents"
+	"herald/bots/console"
+	"herald/config"
 	"herald/core/chat"
 	"herald/core/people"
 	"herald/core/store"
@@ -32,6 +34,24 @@ func TestPaced(t *testing.T) {
 		a := paced{limited{caps: chat.Capabilities{Edits: true, EditEvery: tt.platform, TextLimit: 7}}, tt.operator}
 		if got := a.Capabilities(chat.Conversation{}); got.EditEvery != tt.want || got.TextLimit != 7 || !got.Edits {
 			t.Errorf("platform %v, operator %v: %+v", tt.platform, tt.operator, got)
+		}
+	}
+}
+
+// A terminal's person types as fast as they like and is answered at once; a platform's limits hold for platforms.
+func TestTheTerminalHasNoPace(t *testing.T) {
+	t.Parallel()
+	s := &Service{cfg: &config.Config{Outbox: config.Outbox{ChannelInterval: time.Hour, WorkspaceInterval: time.Hour}}, store: observe(memory.New(memory.Options{}), func(string) {})}
+	for _, tt := range []struct {
+		workspace chat.Workspace
+		room      bool // for a second post at once
+	}{{console.Workspace, true}, {"test:lab", false}} {
+		o := outgoing{pacer: s.pacer()}
+		c := chat.Conversation{Workspace: tt.workspace, Channel: "c"}
+		for i, want := range []bool{true, tt.room} {
+			if got, err := o.Room(t.Context(), c); got != want || err != nil {
+				t.Errorf("%s, post %d: room %v, error %v; want %v", tt.workspace, i+1, got, err, want)
+			}
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"herald/agents"
+	"herald/bots/console"
 	"herald/core/chat"
 	"herald/core/conversation"
 	"herald/core/handover"
@@ -129,7 +130,12 @@ func (s *Service) openHandover(e *engines, lease time.Duration) error {
 func (s *Service) pacer() *outbox.Pacer {
 	if s.paces == nil {
 		p := paces(s.cfg.Outbox)
-		s.paces = outbox.NewPacer(s.store, func(chat.Conversation) outbox.Paces { return p })
+		s.paces = outbox.NewPacer(s.store, func(c chat.Conversation) outbox.Paces {
+			if c.Workspace == console.Workspace {
+				return outbox.Paces{} // nobody limits the terminal, and a person waits there
+			}
+			return p
+		})
 	}
 	return s.paces
 }

@@ -217,7 +217,7 @@ func (s *Service) openPlatforms(context.Context) error {
 		}
 		s.console = a
 		s.closers = append(s.closers, a.Close)
-		s.adapters[console.Workspace.Platform()] = paced{a, s.cfg.Turn.StreamEdit}
+		s.adapters[console.Workspace.Platform()] = a // as often as it likes: nobody limits the terminal
 	}
 	platforms := slices.Clone(s.opts.Platforms)
 	if p, ok := s.slack(); ok {
