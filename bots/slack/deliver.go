@@ -60,6 +60,7 @@ func (a *Adapter) Send(ctx context.Context, p *chat.Post) (chat.Receipt, error) 
 		return chat.Receipt{}, err
 	}
 	defer cancel()
+	defer a.answeredIn(p.Conversation)
 	switch {
 	case p.Interaction != "":
 		return a.sendResponse(ctx, p)

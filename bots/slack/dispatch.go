@@ -62,6 +62,9 @@ func (a *Adapter) takeEvent(o *outer, ack acker, drop func()) {
 	r := a.read(a.who.Load(), o)
 	if r.in == nil {
 		a.ignore(r.what, ack)
+		if r.opened != nil {
+			a.opened(r.opened)
+		}
 		return
 	}
 	a.lanes.add(job{where: r.in.Conversation, drop: drop, do: func(ctx context.Context) {
@@ -88,7 +91,18 @@ func (a *Adapter) hand(ctx context.Context, r *reading) error {
 	if r.in.Addressed && r.in.Kind == chat.Message {
 		a.streams.wrote(r.in)
 	}
-	_, err := a.opt.Receiver.Receive(ctx, r.in)
+	fresh := false
+	if r.surface {
+		joined, err := a.opt.Joined(ctx, r.in.Conversation)
+		if err != nil {
+			return err
+		}
+		fresh = !joined
+	}
+	out, err := a.opt.Receiver.Receive(ctx, r.in)
+	if err == nil && out == chat.Kept && r.surface {
+		a.greet(r.in, fresh)
+	}
 	return err
 }
 

@@ -14,6 +14,9 @@ type reading struct {
 	// asks: whether it is addressed depends on whether Herald takes part in its thread.
 	asks bool
 	what string
+	// opened is an event that says that somebody looks at an empty conversation; surface: it was written on the surface for AI apps.
+	opened  *event
+	surface bool
 }
 
 func counted(what string) reading { return reading{what: what} }
@@ -29,9 +32,12 @@ func (a *Adapter) read(who *self, o *outer) reading {
 	}
 	switch e.Type {
 	case "message", "app_mention":
-	case "app_home_opened", "app_context_changed", "assistant_thread_started", "assistant_thread_context_changed",
-		"member_joined_channel", "reaction_added", "reaction_removed", "file_shared", "agent_session_stopped":
-		return counted(e.Type)
+	case "app_home_opened", "assistant_thread_started":
+		return reading{what: e.Type, opened: e}
+	case "app_context_changed", "assistant_thread_context_changed":
+		return counted(e.Type) // where a person looks meanwhile is not the agent's business
+	case "agent_session_stopped":
+		return a.readStop(o, e)
 	case "tokens_revoked", "app_uninstalled":
 		why := "Slack says that the app was removed from the workspace (" + e.Type + "); " + token
 		a.dead.CompareAndSwap(nil, &why)
@@ -70,7 +76,22 @@ func (a *Adapter) readMessage(who *self, o *outer, e *event) reading {
 		return counted("no_sender")
 	}
 	in.Order, in.SentAt = key, at(m.TS)
-	return a.address(in, who, m)
+	r := a.address(in, who, m)
+	r.surface = in.Direct && in.Conversation.Thread != "" && (e.surface() || a.surfaces.has(in.Conversation))
+	return r
+}
+
+// readStop understands a press on the stop button of an agent's answer: it is the command of that name in its thread.
+func (a *Adapter) readStop(o *outer, e *event) reading {
+	key := order(e.EventTS)
+	if e.Channel == "" || e.User == "" || o.EventID == "" || key == "" {
+		return counted("malformed")
+	}
+	return reading{in: &chat.Inbound{
+		Kind: chat.Command, App: o.App, Conversation: chat.Conversation{Workspace: workspace(o.team()), Channel: e.Channel, Thread: e.Thread},
+		MessageID: o.EventID, Order: key, SentAt: at(e.EventTS), Text: "stop", Direct: strings.HasPrefix(e.Channel, "D"), Addressed: true,
+		Sender: chat.Sender{Identity: identity(firstOf(e.UserTeam, e.Team, o.team()), e.User)},
+	}}
 }
 
 // readChange understands an edit: only one that changes the text counts. Previews and Herald's own edits fire the same event.
