@@ -94,7 +94,7 @@ var table = []row{
 	{
 		pkg: "cmd/...", layer: command, may: []string{"@vocabulary", "@ports", "@heart", "@engines", "@drivers", "@edge", "cmd/internal/..."},
 		modules:     []string{"github.com/alecthomas/kong", "github.com/prometheus/client_golang", "golang.org/x/term"},
-		testModules: []string{"github.com/rogpeppe/go-internal"},
+		testModules: []string{"github.com/rogpeppe/go-internal", "github.com/creack/pty"},
 	},
 }
 
