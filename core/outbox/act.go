@@ -233,7 +233,7 @@ func (p *pass) trouble(ctx context.Context, it *item, i int, m Method, f failure
 	p.report(it, kind, max(i, 0), f.code, f.text)
 	hold, whole := f.after, f.whole
 	if f.dead {
-		hold, whole = p.o.Rules.DeadPause, true
+		hold, whole = p.o.Rules.deadPause(ageOf(&it.d, p.clock.now())), true
 	}
 	if hold <= 0 || p.adapter == nil {
 		return nil

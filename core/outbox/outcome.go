@@ -112,7 +112,7 @@ func failed(d *conversation.Delivery, i int, f failure, unsure bool, now time.Ti
 		d.Refusals++
 		pause = r.refusedPause(d.Refusals, spread)
 	case f.dead:
-		pause = r.DeadPause
+		pause = r.deadPause(ageOf(d, now))
 	default:
 		pause = max(f.after, r.outagePause(ageOf(d, now), spread))
 	}

@@ -18,7 +18,8 @@ type Rules struct {
 	RefusedPause time.Duration
 	// MinPause and MaxPause bound the pause in an outage, which grows with the delivery's age; 500 ms and 1 min.
 	MinPause, MaxPause time.Duration
-	// DeadPause is the pause while the platform says that only an operator can help; 5 min.
+	// DeadPause is the longest pause while the platform says that only an operator can help; 5 min. It begins with 5 s and doubles, so that
+	// a token which is refused once, or mended soon, costs seconds.
 	DeadPause time.Duration
 	// HoldFor is how long a claim is held while its delivery waits for a place in the pace; 5 s. For longer waits the claim is released
 	// and the place noted.
@@ -53,6 +54,14 @@ func (r Rules) withDefaults() Rules {
 func (r Rules) outagePause(age time.Duration, spread float64) time.Duration {
 	d := min(max(age/4, r.MinPause), r.MaxPause)
 	return d - d/4 + time.Duration(spread*float64(d/2))
+}
+
+// deadPauseMin is the first pause while only an operator can help.
+const deadPauseMin = 5 * time.Second
+
+// deadPause is how long to wait while only an operator can help, twice as long each time.
+func (r Rules) deadPause(age time.Duration) time.Duration {
+	return min(max(age, deadPauseMin), r.DeadPause)
 }
 
 // refusedPause is how long to wait after the n-th refusal.
