@@ -78,7 +78,7 @@ func TestHostileTextsTakeLittleTime(t *testing.T) {
 		"entities":     strings.Repeat("&amp;", n/5),
 		"pipes":        strings.Repeat("|", n),
 		"table":        grid(2_000, 20),
-		"zalgo":        "e" + strings.Repeat("\u0301", n/2),
+		"zalgo":        "e" + strings.Repeat("\u0301", 2*n),
 		"lines":        strings.Repeat("\n", n),
 		"tokens":       strings.Repeat("<https://x.y|", n/13),
 		"comments":     strings.Repeat("<!--", n/4),

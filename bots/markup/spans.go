@@ -34,6 +34,7 @@ func (w writer) spans(spans []Span, at place) string {
 // permit turns what the policy does not allow into text. It returns a copy.
 func (w writer) permit(spans []Span) []Span {
 	out := make([]Span, 0, len(spans))
+	label := ""
 	for i, s := range spans {
 		if s.Mention != "" && (w.d.Mention == nil || !w.p.mention(s.Mention)) {
 			s.Mention = ""
@@ -44,9 +45,8 @@ func (w writer) permit(spans []Span) []Span {
 		}
 		last := i == len(spans)-1 || !sameLink(spans[i+1], s)
 		first := i == 0 || !sameLink(spans[i-1], s)
-		label := s.Text
-		if !first || !last {
-			label = linkLabel(spans, i)
+		if first {
+			label = linkLabel(spans[i:])
 		}
 		if w.d.Link != nil && w.p.link(s.URL) && !disguises(label, s.URL) || w.d.Link == nil && w.bare(label, s.URL) {
 			out = append(out, s)
@@ -54,11 +54,12 @@ func (w writer) permit(spans []Span) []Span {
 		}
 		url := s.URL
 		s.URL, s.Image = "", false
+		named := !w.bare(label, url) && label != ""
 		if !w.p.link(url) { // shown, but not as something that a client would make a link of again
-			s.Text, url, label = unlink(s.Text), unlink(url), unlink(label)
+			s.Text, url = unlink(s.Text), unlink(url)
 		}
 		out = append(out, s)
-		if last && !w.bare(label, url) && label != "" {
+		if last && named {
 			out = append(out, Span{Text: " (" + url + ")", Style: s.Style &^ Code})
 		}
 	}
@@ -74,16 +75,13 @@ func (w writer) bare(label, url string) bool {
 
 func sameLink(a, b Span) bool { return a.URL == b.URL && a.Image == b.Image }
 
-// linkLabel is the whole label of the link that spans[i] is a part of.
-func linkLabel(spans []Span, i int) string {
-	from, to := i, i
-	for from > 0 && sameLink(spans[from-1], spans[i]) {
-		from--
+// linkLabel is the whole label of the link that spans begin with.
+func linkLabel(spans []Span) string {
+	n := 1
+	for n < len(spans) && sameLink(spans[n], spans[0]) {
+		n++
 	}
-	for to < len(spans) && sameLink(spans[to], spans[i]) {
-		to++
-	}
-	return textOf(spans[from:to])
+	return textOf(spans[:n])
 }
 
 // shiftMarks moves spaces, and punctuation that touches a word outside, out of styled runs: no dialect would read the marks there.

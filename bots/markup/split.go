@@ -79,10 +79,20 @@ func (c *cutter) splitCode(b Block, fits func(Block) bool) (head, rest Block, ok
 
 func newline() []Span { return []Span{{Text: "\n"}} }
 
+// maxCharacter is the most bytes that are kept together as one character: a letter with more marks on it than any script has is cut.
+const maxCharacter = 256
+
 // boundaries are the places behind each character (as people see it) of s.
 func boundaries(s string) []int {
 	var out []int
 	for g := graphemes.FromString(s); g.Next(); {
+		if g.End()-g.Start() > maxCharacter {
+			for i := range g.Value() {
+				if i > 0 {
+					out = append(out, g.Start()+i)
+				}
+			}
+		}
 		out = append(out, g.End())
 	}
 	return out
@@ -90,8 +100,10 @@ func boundaries(s string) []int {
 
 func characters(s string) []string {
 	var out []string
-	for g := graphemes.FromString(s); g.Next(); {
-		out = append(out, g.Value())
+	from := 0
+	for _, to := range boundaries(s) {
+		out = append(out, s[from:to])
+		from = to
 	}
 	return out
 }
@@ -267,7 +279,7 @@ func cutSpans(spans []Span, at int) (head, rest []Span) {
 // last third, else the last space, else before a link or code that would be cut. soft is false when there is only the furthest, within a word.
 func niceCut(spans []Span, text string, bounds []int) (at int, soft bool) {
 	end := bounds[len(bounds)-1]
-	whole := wholes(spans)
+	whole := wholes(spans, end+1)
 	best, rank := end, 0
 	for i := len(bounds) - 1; i >= 0 && (bounds[i] > end/2 || rank == 0); i-- {
 		at := bounds[i]
@@ -296,13 +308,17 @@ func niceCut(spans []Span, text string, bounds []int) (at int, soft bool) {
 	return best, rank > 0
 }
 
-// extents are the spans that are better not cut: start → end, in bytes of the text.
-type extents map[int]int
+// extent is a part of the text that is better not cut, in bytes.
+type extent struct{ from, to int }
 
-func wholes(spans []Span) extents {
-	out := extents{}
+// extents are in the order of the text and do not overlap.
+type extents []extent
+
+// wholes finds links, mentions and short code within the first limit bytes.
+func wholes(spans []Span, limit int) extents {
+	var out extents
 	at := 0
-	for i := 0; i < len(spans); i++ {
+	for i := 0; i < len(spans) && at < limit; i++ {
 		start, s := at, spans[i]
 		at += len(s.Text)
 		if !s.signed() || s.Style&Code != 0 && s.URL == "" && len(s.Text) > 200 { // long code is cut like text
@@ -312,16 +328,16 @@ func wholes(spans []Span) extents {
 			i++
 			at += len(spans[i].Text)
 		}
-		out[start] = at
+		out = append(out, extent{start, at})
 	}
 	return out
 }
 
+// around tells whether a cut at this byte would lie within an extent, and where that begins.
 func (e extents) around(at int) (start int, inside bool) {
-	for from, to := range e {
-		if from < at && at < to {
-			return from, true
-		}
+	i := sort.Search(len(e), func(i int) bool { return e[i].to > at })
+	if i < len(e) && e[i].from < at {
+		return e[i].from, true
 	}
 	return 0, false
 }
