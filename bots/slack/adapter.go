@@ -205,7 +205,7 @@ func (a *Adapter) introduce(ctx context.Context) error {
 func (a *Adapter) identify(ctx context.Context) error {
 	r, err := a.api.AuthTestContext(ctx)
 	if err != nil {
-		return a.failed(ctx, "auth.test", err)
+		return a.failed(ctx, identityMethod, err)
 	}
 	if r.TeamID == "" || r.UserID == "" {
 		return &chat.Outage{Reason: "call auth.test of Slack: its answer names no team or no user"}

@@ -20,6 +20,11 @@ const maxAnswer = 16 << 20
 
 // call makes a call whose answer is decoded here: the SDK loses a whole page for one malformed block.
 func (a *Adapter) call(ctx context.Context, token, method string, args url.Values, out any) error {
+	return a.exchange(ctx, token, method, args, out, nil)
+}
+
+// exchange is call that shows the header of the answer to see, unless that is nil.
+func (a *Adapter) exchange(ctx context.Context, token, method string, args url.Values, out any, see func(http.Header)) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, a.opt.APIURL+method, strings.NewReader(args.Encode()))
 	if err != nil {
 		return fmt.Errorf("call %s of Slack: %w", method, err)
@@ -31,6 +36,9 @@ func (a *Adapter) call(ctx context.Context, token, method string, args url.Value
 		return a.failed(ctx, method, err)
 	}
 	defer func() { _ = res.Body.Close() }()
+	if see != nil {
+		see(res.Header)
+	}
 	raw, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer))
 	switch {
 	case err != nil:

@@ -1,0 +1,51 @@
+package slack
+
+import "slices"
+
+// Scope is a right that the app asks for.
+type Scope struct {
+	Name string
+	// Why says to an operator what is missing without it.
+	Why string
+	// Methods and Events of Slack need it.
+	Methods, Events []string
+}
+
+// BotScopes are the rights of the bot token: each is needed by a method that is called or an event that is handled, and nothing else is asked for.
+func BotScopes() []Scope {
+	return []Scope{
+		{Name: "app_mentions:read", Why: "hear when somebody mentions Herald", Events: []string{"app_mention"}},
+		{Name: "chat:write", Why: "answer, and change answers while they grow", Methods: []string{
+			postMethod, updateMethod, ephemeralMethod, startMethod, appendMethod, stopMethod, statusMethod,
+		}},
+		{Name: "commands", Why: "the command /herald"},
+		{Name: "assistant:write", Why: "titles and proposals in conversations with the agent", Methods: []string{titleMethod, promptsMethod}, Events: []string{
+			"app_context_changed", "assistant_thread_started", "assistant_thread_context_changed", "agent_session_stopped",
+		}},
+		{Name: "channels:history", Why: "read threads of public channels in which it was mentioned, and find its own messages there after a crash", Methods: []string{repliesMethod, historyMethod}, Events: []string{"message.channels"}},
+		{Name: "groups:history", Why: "the same in private channels", Methods: []string{repliesMethod, historyMethod}, Events: []string{"message.groups"}},
+		{Name: "im:history", Why: "direct messages", Methods: []string{repliesMethod, historyMethod}, Events: []string{"message.im"}},
+		{Name: "mpim:history", Why: "direct messages of several people", Methods: []string{repliesMethod, historyMethod}, Events: []string{"message.mpim"}},
+		{Name: "channels:read", Why: "herald doctor names the public channels that Herald is in", Methods: []string{listMethod, infoMethod}},
+		{Name: "groups:read", Why: "herald doctor names the private channels that Herald is in", Methods: []string{listMethod, infoMethod}},
+	}
+}
+
+// freeMethods need no scope of the bot token; openMethod needs the app-level token's connections:write. Events without a scope are in freeEvents.
+var (
+	freeMethods = []string{identityMethod, openMethod}
+	freeEvents  = []string{"app_home_opened", "app_uninstalled", "tokens_revoked"}
+)
+
+// AppScope is the right of the app-level token.
+const AppScope = "connections:write"
+
+// BotEvents are the subscriptions of the manifest, sorted.
+func BotEvents() []string {
+	all := slices.Clone(freeEvents)
+	for _, s := range BotScopes() {
+		all = append(all, s.Events...)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
