@@ -61,11 +61,11 @@ func TestSweepsDue(t *testing.T) {
 		free int
 		want bool
 	}{
-		{"not yet", sweeps{future, future}, 64, false},
-		{"due", sweeps{past, past}, 1, true},
-		{"a backlog with many free slots", sweeps{past, future}, 8, true},
-		{"a backlog with few free slots", sweeps{past, future}, 7, false},
-		{"a backlog that has waited", sweeps{past, now}, 1, true},
+		{"not yet", sweeps{at: future, by: future}, 64, false},
+		{"due", sweeps{at: past, by: past}, 1, true},
+		{"a backlog with many free slots", sweeps{at: past, by: future}, 8, true},
+		{"a backlog with few free slots", sweeps{at: past, by: future}, 7, false},
+		{"a backlog that has waited", sweeps{at: past, by: now}, 1, true},
 	} {
 		if got := tc.s.due(now, tc.free, 64); got != tc.want {
 			t.Errorf("%s: due %t, want %t", tc.name, got, tc.want)

@@ -116,6 +116,14 @@ func (w *Worker) claimLoop(ctx context.Context) {
 			}
 			continue
 		}
+		if sweep && s.quiet {
+			// An idle agenda costs one question and no claim.
+			at, due := w.nextSweep(ctx)
+			if !due {
+				s = sweeps{at: at, by: at, quiet: true}
+				continue
+			}
+		}
 		n, err := w.claim(ctx, members, limit)
 		if ctx.Err() != nil && err != nil {
 			return
@@ -131,8 +139,8 @@ func (w *Worker) claimLoop(ctx context.Context) {
 			}
 		case sweep && n < limit:
 			pause = 0
-			s.at = w.nextSweep(ctx)
-			s.by = s.at
+			at, _ := w.nextSweep(ctx)
+			s = sweeps{at: at, by: at, quiet: n == 0}
 		case sweep: // there may be more
 			pause = 0
 			s = sweeps{at: time.Now(), by: time.Now().Add(w.o.Poll)}
@@ -143,8 +151,11 @@ func (w *Worker) claimLoop(ctx context.Context) {
 }
 
 // sweeps says when to look through the whole agenda: from at on when an eighth of the slots is free, so that a backlog is not fetched
-// one by one at the price of a request over all buckets each, and from by on in any case.
-type sweeps struct{ at, by time.Time }
+// one by one at the price of a request over all buckets each, and from by on in any case. quiet: the last look found nothing.
+type sweeps struct {
+	at, by time.Time
+	quiet  bool
+}
 
 func (s sweeps) due(now time.Time, free, slots int) bool {
 	return !s.by.After(now) || !s.at.After(now) && free >= slots/8
@@ -209,8 +220,8 @@ func (w *Worker) claim(ctx context.Context, members []store.Member, limit int) (
 }
 
 // nextSweep is when to look through the agenda again: after the poll interval, or sooner when the store knows of a member that is
-// due before.
-func (w *Worker) nextSweep(ctx context.Context) time.Time {
+// due before. due says that there is one now, or that the store did not answer.
+func (w *Worker) nextSweep(ctx context.Context) (next time.Time, due bool) {
 	began := time.Now()
 	wait := w.spread(w.o.Poll)
 	at, now, ok, err := w.o.Store.Due(ctx, w.o.Agenda)
@@ -219,12 +230,14 @@ func (w *Worker) nextSweep(ctx context.Context) time.Time {
 		if !errors.Is(err, context.Canceled) {
 			w.o.Log.Warn("asking for the next due time failed", "agenda", w.o.Agenda, "error", err)
 		}
+		due = true
 	case ok:
+		due = !at.After(now)
 		// A member that is due already was missed by the claim just now, perhaps because another replica holds it by the time that it
 		// is asked again: it must not make this loop spin.
 		wait = min(wait, max(at.Sub(now), w.o.Poll/16))
 	}
-	return began.Add(wait)
+	return began.Add(wait), due
 }
 
 // spread moves d by up to a quarter either way.

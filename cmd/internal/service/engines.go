@@ -28,6 +28,10 @@ import (
 // liveAfter is how long an answer may take before it is shown while it grows: what is complete sooner needs no live message.
 const liveAfter = 500 * time.Millisecond
 
+// poll is how often each of the three agendas is looked through where nothing says that there is work: hints wake the workers, this is the
+// net below them, and together the three ask the store less than once a second.
+const poll = 4 * time.Second
+
 // lastSends is how long deliveries may go on after the last turn has ended: most of them are one call to a platform.
 const lastSends = 5 * time.Second
 
@@ -47,7 +51,7 @@ func (e *engines) all() []*worker.Worker {
 	return []*worker.Worker{e.turns, e.outbox.Worker, e.handover.Worker}
 }
 
-func (s *Service) openEngines(context.Context) error {
+func (s *Service) openEngines(ctx context.Context) error {
 	lease := s.cfg.Turn.Lease
 	if s.opts.Lease > 0 {
 		lease = s.opts.Lease
@@ -65,12 +69,16 @@ func (s *Service) openEngines(context.Context) error {
 	if err != nil {
 		return err
 	}
-	tools, gate, err := s.tools()
+	tools, err := s.tools()
+	if err != nil {
+		return err
+	}
+	keeper, err := s.openGate(ctx, tools)
 	if err != nil {
 		return err
 	}
 	engine := turn.New(turn.Options{
-		Store: s.store, Agents: agentSource{s.agents, s.opts.Secrets.Clean}, Models: modelSource{s.router}, Tools: tools, Gate: gate,
+		Store: s.store, Agents: agentSource{s.agents, s.opts.Secrets.Clean}, Models: modelSource{s.router}, Tools: tools, Gate: keeper,
 		Outbox: &outgoing{
 			worker: e.outbox, pacer: s.pacer(), adapter: s.adapter, holder: s.holder, lease: lease,
 			fail: func(err error) {
@@ -83,13 +91,13 @@ func (s *Service) openEngines(context.Context) error {
 			}
 			return nil
 		},
-		Admin: s.isAdmin, DefaultAgent: agents.Main, NewID: s.opts.NewID, Clock: time.Now, Zone: s.cfg.Location(), MaxRounds: s.cfg.Turn.MaxRounds,
+		Admin: s.isAdmin, Name: people.New(s.store).Name, DefaultAgent: agents.Main, NewID: s.opts.NewID, Clock: time.Now, Zone: s.cfg.Location(), MaxRounds: s.cfg.Turn.MaxRounds,
 		Format: e.replicas.Writes, LiveAfter: liveAfter, Spawn: func(f func()) { e.beside.Go(f) },
 		Observer: turn.Observer{TurnEnded: s.metrics.turn, ToolEnded: s.metrics.tool}, Log: s.log,
 	})
 	e.turns, err = worker.New(worker.Options{
 		Store: s.store, Agenda: store.Turns, Holder: s.holder, Handle: engine.Handle, NewID: s.opts.NewID, Random: s.opts.Random,
-		Lease: lease, Concurrency: s.cfg.Workers.Turns, Grace: grace(s.cfg.ShutdownGrace), Log: s.log,
+		Lease: lease, Poll: poll, Concurrency: s.cfg.Workers.Turns, Grace: grace(s.cfg.ShutdownGrace), Log: s.log,
 	})
 	if err != nil {
 		return err
@@ -113,7 +121,7 @@ func (s *Service) openOutbox(e *engines, lease time.Duration) error {
 	e.outbox, err = outbox.NewWorker(outbox.Options{
 		Store: s.store, Pacer: s.pacer(), Rules: rules(s.cfg.Outbox), NewID: s.opts.NewID, Random: s.opts.Random, Log: s.log, Report: s.metrics.delivery,
 		Adapter: func(c chat.Conversation) (chat.Adapter, bool) { return s.adapter(c.Workspace) },
-	}, worker.Options{Holder: s.holder, Lease: lease, Grace: grace(min(s.cfg.ShutdownGrace, lastSends))})
+	}, worker.Options{Holder: s.holder, Lease: lease, Poll: poll, Grace: grace(min(s.cfg.ShutdownGrace, lastSends))})
 	return err
 }
 
@@ -122,7 +130,7 @@ func (s *Service) openHandover(e *engines, lease time.Duration) error {
 	e.handover, err = handover.NewWorker(handover.Options{
 		Store: s.store, NewID: s.opts.NewID, Random: s.opts.Random, Log: s.log, Report: s.metrics.handover,
 		Takers: map[string]handover.Taker{handover.MessageKind: handover.Messages{Store: s.store, Inbox: s.cfg.Intake.InboxLimit}},
-	}, worker.Options{Holder: s.holder, Lease: lease, Grace: grace(min(s.cfg.ShutdownGrace, lastSends))})
+	}, worker.Options{Holder: s.holder, Lease: lease, Poll: poll, Grace: grace(min(s.cfg.ShutdownGrace, lastSends))})
 	return err
 }
 
@@ -140,8 +148,8 @@ func (s *Service) pacer() *outbox.Pacer {
 	return s.paces
 }
 
-// tools are the built-in tools, and the gate before them: what has no effect outside of the session is let through.
-func (s *Service) tools() (*tool.Registry, tool.Gate, error) {
+// tools are the built-in tools and those of the options.
+func (s *Service) tools() (*tool.Registry, error) {
 	note := func(ctx context.Context, person string, p store.Partition) error {
 		_, err := s.store.Commit(ctx, store.Commit{
 			ID: "service.footprint/" + s.opts.NewID(), Partition: people.PersonPartition(person), Ops: []store.Op{store.ScoreNow{Index: people.Footprint, Member: string(p)}},
@@ -149,15 +157,7 @@ func (s *Service) tools() (*tool.Registry, tool.Gate, error) {
 		return err
 	}
 	all := append([]tool.Tool{builtin.CurrentTime(s.cfg.Location(), time.Now)}, builtin.Notes(memory.New(s.store, note))...)
-	reg, err := tool.NewRegistry(discreet(append(slices.Clone(all), s.opts.Tools...), s.opts.Secrets.Clean)...)
-	if err != nil {
-		return nil, nil, err
-	}
-	var gate tool.AllowList
-	for _, t := range all {
-		gate = append(gate, t.Spec.Name)
-	}
-	return reg, append(gate, s.opts.Allow...), nil
+	return tool.NewRegistry(discreet(append(all, s.opts.Tools...), s.opts.Secrets.Clean)...)
 }
 
 // isAdmin reports whether one of a person's identities is an admin's now.
