@@ -36,6 +36,9 @@ type load struct {
 // The sizes of loads.
 const (
 	loadThreads = 200
+	// loadTimeout is how long a call to the platform may take under load. On a platform that can only be looked through, a call that is
+	// carried out after its time-out stands twice, whatever a service does: it must outlast what a busy machine makes of a call.
+	loadTimeout = 2 * time.Second
 	// loadTime is what a load may take beyond the time in which its messages are said.
 	loadTime = 90 * time.Second
 )
@@ -143,7 +146,7 @@ func (l *load) store(ctx context.Context, f *fleet) (url string, end func(), err
 }
 
 func (f *fleet) open(ctx context.Context, dir, kind, url string) error {
-	first, err := open(ctx, filepath.Join(dir, "0"), kind, url)
+	first, err := open(ctx, filepath.Join(dir, "0"), kind, url, loadTimeout)
 	if err != nil {
 		return err
 	}

@@ -97,7 +97,7 @@ func (k *slot) play(ctx context.Context, g stage, point string) (v verdict, reac
 	if err != nil {
 		return v, nil, err
 	}
-	s, err := open(ctx, dir, g.platform, url)
+	s, err := open(ctx, dir, g.platform, url, sendTimeout)
 	if err != nil {
 		return v, nil, err
 	}

@@ -95,7 +95,7 @@ func TestJudgeLoad(t *testing.T) {
 			t.Parallel()
 			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 			defer cancel()
-			s, err := open(ctx, t.TempDir(), byLookBack, "")
+			s, err := open(ctx, t.TempDir(), byLookBack, "", sendTimeout)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -35,8 +35,8 @@ const (
 	byLookBack = "lookback"
 )
 
-func features(kind string) wire.Features {
-	f := wire.Features{Edits: true, EditEvery: 100 * time.Millisecond, Cards: true, Ephemeral: true, TextLimit: textLimit, SendTimeout: sendTimeout}
+func features(kind string, timeout time.Duration) wire.Features {
+	f := wire.Features{Edits: true, EditEvery: 100 * time.Millisecond, Cards: true, Ephemeral: true, TextLimit: textLimit, SendTimeout: timeout}
 	f.Nonce, f.LookBack = kind == byNonce, kind == byLookBack
 	return f
 }
@@ -76,11 +76,11 @@ type said struct {
 	least, most   int
 }
 
-// open starts what is around a service. dir is the scene's own folder.
-func open(ctx context.Context, dir, kind, store string) (*scene, error) {
+// open starts what is around a service. dir is the scene's own folder, timeout how long a call to the platform may take.
+func open(ctx context.Context, dir, kind, store string, timeout time.Duration) (*scene, error) {
 	s := &scene{ended: make(chan struct{})}
 	var err error
-	s.plat, err = platform.Start(ctx, platform.Options{Features: features(kind), RedeliverAfter: redeliver, Echo: true})
+	s.plat, err = platform.Start(ctx, platform.Options{Features: features(kind, timeout), RedeliverAfter: redeliver, Echo: true})
 	if err != nil {
 		return nil, err
 	}

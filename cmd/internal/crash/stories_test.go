@@ -23,7 +23,7 @@ func rig(t *testing.T, store string, setup func(*scene)) (context.Context, *scen
 	if store == onRedis {
 		url = redistest.Run(t, redistest.Options{AOF: "everysec"}).URL()
 	}
-	s, err := open(ctx, dir, byLookBack, url)
+	s, err := open(ctx, dir, byLookBack, url, loadTimeout)
 	if err != nil {
 		t.Fatal(err)
 	}
