@@ -113,8 +113,11 @@ func (a *Adapter) Close() error {
 }
 
 // Identity is the one person of the console.
-func (a *Adapter) Identity() chat.IdentityID {
-	return chat.IdentityID(string(Workspace) + "/" + url.PathEscape(a.opt.User))
+func (a *Adapter) Identity() chat.IdentityID { return IdentityOf(a.opt.User) }
+
+// IdentityOf is the console's identity of an account of this machine.
+func IdentityOf(user string) chat.IdentityID {
+	return chat.IdentityID(string(Workspace) + "/" + url.PathEscape(user))
 }
 
 // Conversation of a place.

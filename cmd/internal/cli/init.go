@@ -27,6 +27,7 @@ type initCmd struct {
 	BaseURL   string `name:"base-url" placeholder:"URL" help:"Address of the models' provider."`
 	APIKeyEnv string `name:"api-key-env" placeholder:"NAME" help:"Environment variable that holds the provider's key."`
 	Model     string `placeholder:"ID" help:"The provider's id of the model."`
+	Slack     bool   `help:"Connect to a Slack workspace; the manifest of the app is printed."`
 	StoreURL  string `name:"store" placeholder:"URL" help:"Where everything is kept: sqlite:PATH, redis://HOST or another form that config explain lists."`
 }
 
@@ -50,6 +51,9 @@ func (c initCmd) Run(e *env) error {
 		return err
 	}
 	if err := w.store(); err != nil {
+		return err
+	}
+	if err := w.slack(); err != nil {
 		return err
 	}
 	if _, err := w.try(); err != nil {
@@ -194,7 +198,8 @@ func (w *wizard) provider() error {
 
 // endpoint asks for what makes a provider; flags are those of c.
 func (w *wizard) endpoint(c initCmd) error {
-	w.answers = config.Answers{ProviderName: "main", ProviderType: "openai"}
+	// Who makes the configuration runs the installation: in the terminal they see what is an admin's to see.
+	w.answers = config.Answers{ProviderName: "main", ProviderType: "openai", Admins: []string{string(service.Operator())}}
 	key, id := "", ""
 	setURL := func(url string) {
 		w.answers.BaseURL = url
