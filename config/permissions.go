@@ -35,7 +35,7 @@ type Group struct {
 	Note string `key:"note"`
 	// Default is what holds where no rule of the group fits; "" leaves it to the group default.
 	Default string `key:"default"`
-	// Roles are the roles that may use the group; admins may use every one.
+	// Roles are the roles that may use the group beside admins, who may use every one.
 	Roles []string `key:"roles"`
 }
 
@@ -61,7 +61,7 @@ func permissionSettings() []setting {
 			doc: "What holds where no rule of the group fits. Without it the rules of the group default decide.",
 		},
 		{
-			key: "groups.*.roles", kind: list, optional: true, sample: "member", form: "admin, member, restricted", check: checkRole,
+			key: "groups.*.roles", kind: list, optional: true, sample: "member", form: "member", check: checkRole,
 			doc: "Roles whose people may choose the group. Admins may use every group.",
 		},
 		{
@@ -112,10 +112,10 @@ func permissionSettings() []setting {
 }
 
 func checkRole(s string) *fault {
-	if slices.Contains([]string{"admin", "member", "restricted"}, s) {
+	if s == "member" {
 		return nil
 	}
-	return faultf("%q is no role", shorten(s)).withHint("the roles are admin, member and restricted")
+	return faultf("%q is no role that can be given a group", shorten(s)).withHint("write member; admins may use every group")
 }
 
 func checkDecider(s string) *fault {

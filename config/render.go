@@ -24,6 +24,12 @@ type Answers struct {
 	StoreURL         string
 	StorePasswordEnv string
 
+	// SlackBotTokenEnv connects Slack; the mode's other secret stands beside it.
+	SlackMode             string
+	SlackBotTokenEnv      string
+	SlackAppTokenEnv      string
+	SlackSigningSecretEnv string
+
 	Listen   string
 	Timezone string
 	Admins   []string
@@ -61,6 +67,10 @@ func (a Answers) values() map[string]string {
 		"store.url":                 a.StoreURL,
 		"store.password_env":        a.StorePasswordEnv,
 		"http.listen":               a.Listen,
+		"slack.mode":                a.SlackMode,
+		"slack.bot_token_env":       a.SlackBotTokenEnv,
+		"slack.app_token_env":       a.SlackAppTokenEnv,
+		"slack.signing_secret_env":  a.SlackSigningSecretEnv,
 		"providers.*.type":          a.ProviderType,
 		"providers.*.base_url":      a.BaseURL,
 		"providers.*.api_key_env":   a.APIKeyEnv,

@@ -136,6 +136,7 @@ func TestWhy(t *testing.T) {
 	turns := []conversation.TurnRecord{
 		{
 			V: 1, ID: "t1", Agent: "main", Models: []string{"small", "big"}, Tools: []string{"recall"}, Rounds: 2,
+			Gates: []session.Gate{{Call: "c", Tool: "recall", Answer: "allow", Rule: "rule seed-recall (no effect outside of the session)"}},
 			Usage: model.Usage{Input: 1200, Cached: 1000, Output: 34}, Cost: &cost, Covers: []session.Cover{{MessageID: "m1"}},
 			BeganAt: start, EndedAt: start.Add(12 * time.Second),
 		},
@@ -150,7 +151,7 @@ func TestWhy(t *testing.T) {
 	w.write(put(sent.SentKey(), sent), put(private.Key(), private), put(conversation.CurrentKey, conversation.Current{V: 1, LastTurn: "t3"}))
 
 	first := []string{
-		"Turn `t1`, 2026-03-01 12:00:00 UTC, took 12 s", "Agent: `main`", "Model: `small`, `big`", "Tools: `recall`",
+		"Turn `t1`, 2026-03-01 12:00:00 UTC, took 12 s", "Agent: `main`", "Model: `small`, `big`", "Tools: `recall`", "Call of `recall`: allow (rule seed-recall (no effect outside of the session))",
 		"Tokens: 1200 in (1000 of them cached), 34 out, in 2 rounds", "Cost: 0.0123",
 	}
 	for _, ref := range []string{"t1", "d1", "m1"} {

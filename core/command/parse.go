@@ -113,15 +113,18 @@ func distance(a, b []rune) int {
 }
 
 // quote shows a word of a person inside of code marks: one line, short, without marks of its own.
-func quote(s string) string {
+func quote(s string) string { return quoteUpTo(s, 40) }
+
+// quoteUpTo is quote for texts of up to n runes.
+func quoteUpTo(s string, n int) string {
 	s = strings.Map(func(r rune) rune {
 		if r == '`' || unicode.IsControl(r) || r == utf8.RuneError {
 			return -1
 		}
 		return r
 	}, s)
-	if r := []rune(s); len(r) > 40 {
-		s = string(r[:40]) + "…"
+	if r := []rune(s); len(r) > n {
+		s = string(r[:n]) + "…"
 	}
 	return s
 }

@@ -40,6 +40,7 @@ const (
 	whyNoModel  = "Model: none gave an answer"
 	whyTools    = "Tools: %s"
 	whyNoTools  = "Tools: none"
+	whyGate     = "Call of `%s`: %s (%s)"
 	whyNoTokens = "Tokens and cost: none counted, as a call that fails or is broken off reports none"
 	whyTokens   = "Tokens: %d in (%d of them cached), %d out, in %s"
 	whyCost     = "Cost: %s"

@@ -153,6 +153,9 @@ func explain(rec *conversation.TurnRecord, role people.Role) string {
 	} else {
 		add(whyTools, coded(rec.Tools))
 	}
+	for _, g := range rec.Gates {
+		add(whyGate, quote(g.Tool), g.Answer, quoteUpTo(g.Rule, 300))
+	}
 	switch {
 	case rec.Rounds == 0:
 		add(whyNoTokens) // zeroes would read as if nothing had been spent

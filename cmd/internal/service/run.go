@@ -157,6 +157,7 @@ func (s *Service) Apply(ctx context.Context, cfg *config.Config) error {
 		return err
 	}
 	s.now.Store(cfg)
+	s.permits.Store(permissionsOf(cfg, s.opts.Allow))
 	return s.syncAdmins(ctx, people.New(s.store), cfg)
 }
 

@@ -81,6 +81,7 @@ type Service struct {
 	// cfg is the configuration of the start, now the one in force: what needs a restart is read from the first.
 	cfg     *config.Config
 	now     atomic.Pointer[config.Config]
+	permits atomic.Pointer[permissions]
 	log     *slog.Logger
 	store   *observed
 	agents  *agents.Registry

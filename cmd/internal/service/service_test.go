@@ -85,7 +85,7 @@ func start(t *testing.T, cfg *config.Config, change func(*service.Options)) *rig
 	r := &rig{t: t, log: new(log), ended: make(chan error, 1)}
 	var err error
 	r.chat, err = platform.Start(t.Context(), platform.Options{
-		Features: wire.Features{Edits: true, EditEvery: 20 * time.Millisecond, LookBack: true, Nonce: true, TextLimit: 2000}, RedeliverAfter: 200 * time.Millisecond, Echo: true,
+		Features: wire.Features{Edits: true, EditEvery: 20 * time.Millisecond, LookBack: true, Nonce: true, Cards: true, Ephemeral: true, TextLimit: 2000}, RedeliverAfter: 200 * time.Millisecond, Echo: true,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"errors"
 	"net/http"
 
 	"herald/bots/slack"
@@ -39,6 +40,34 @@ func (s *Service) slack() (Platform, bool) {
 		o.Count = func(what string) { s.metrics.platform.WithLabelValues(string(slack.Platform), what).Inc() }
 		return slack.New(o)
 	}}, true
+}
+
+// CheckSlack asks Slack whether everything is as Herald needs it; nothing when the configuration connects no Slack.
+func CheckSlack(ctx context.Context, cfg *config.Config) Checks {
+	if !cfg.Slack.Enabled() {
+		return nil
+	}
+	o := slackOptions(cfg)
+	o.Receiver = noReceiver{}
+	a, err := slack.New(o)
+	if err != nil {
+		return Checks{{Name: "slack", Status: Bad, Text: err.Error(), Remedy: "correct [slack] in the configuration"}}
+	}
+	ctx, cancel := context.WithTimeout(ctx, askWait)
+	defer cancel()
+	var out Checks
+	for _, f := range a.Check(ctx) {
+		status := map[slack.Grade]Status{slack.Fine: Good, slack.Doubt: Warn, slack.Trouble: Bad}[f.Grade]
+		out = append(out, Check{Name: "slack", Status: status, Text: f.Text, Remedy: f.Remedy})
+	}
+	return out
+}
+
+// noReceiver is for an adapter that takes no events.
+type noReceiver struct{}
+
+func (noReceiver) Receive(context.Context, *chat.Inbound) (chat.Outcome, error) {
+	return "", errors.New("this adapter takes no events")
 }
 
 // joined reports whether Herald takes part in a conversation: a message of it was taken in, or a session stands.

@@ -1,0 +1,64 @@
+package service
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"herald/config"
+	"herald/core/people"
+	"herald/core/tool"
+	"herald/core/tool/gate"
+	"herald/core/tool/policy"
+)
+
+// permissions are what a configuration says of calls; a new configuration makes new ones.
+type permissions struct {
+	rules  []gate.Rule
+	roles  gate.Roles
+	single bool
+}
+
+func permissionsOf(cfg *config.Config, allow []string) *permissions {
+	p := &permissions{rules: cfg.GateRules(), single: cfg.Approvals.SingleOperator, roles: gate.Roles{
+		string(people.Admin): {Admin: true}, string(people.Member): {},
+	}}
+	for _, n := range allow {
+		p.rules = append(p.rules, gate.Rule{ID: gate.FileMark + "option-" + n, Tool: n, Action: tool.Allow})
+	}
+	for _, g := range cfg.Groups {
+		for _, role := range g.Roles {
+			r := p.roles[role]
+			r.Groups = append(r.Groups, g.Name)
+			p.roles[role] = r
+		}
+	}
+	return p
+}
+
+// openGate makes the gate before the tools, and puts in the rules that Herald brings for those that exist.
+func (s *Service) openGate(ctx context.Context, tools *tool.Registry) (*policy.Keeper, error) {
+	s.permits.Store(permissionsOf(s.cfg, s.opts.Allow))
+	file := func() []gate.Rule { return s.permits.Load().rules }
+	seeds := gate.Seeds(func(name string) bool { _, ok := tools.Get(name); return ok })
+	if err := policy.NewBook(s.store, file).Seed(ctx, "seed-"+s.opts.NewID(), seeds); err != nil {
+		return nil, fmt.Errorf("the rules for tools could not be written to the store: %w", err)
+	}
+	ppl := people.New(s.store)
+	return policy.New(policy.Options{
+		Store: s.store, File: file, Roles: func() gate.Roles { return s.permits.Load().roles }, Role: s.roleOf, Admin: s.isAdmin, Name: ppl.Name,
+		SingleOperator: func() bool { return s.permits.Load().single }, Clock: time.Now, Log: s.log,
+	}), nil
+}
+
+// roleOf is the role of a person now.
+func (s *Service) roleOf(ctx context.Context, person string) (string, error) {
+	admin, err := s.isAdmin(ctx, person)
+	if err != nil {
+		return "", err
+	}
+	if admin {
+		return string(people.Admin), nil
+	}
+	return string(people.Member), nil
+}
