@@ -52,7 +52,7 @@ func cut(text string, limit int) []string {
 			if keep := max(len(mark(fence)), len(mark(after))); keep > 0 {
 				room -= 1 + keep
 			}
-			n := utf8.RuneCountInString(line)
+			n := utf8.RuneCountInString(line[:runes(line, limit+1)]) // beyond the limit it does not matter how long the line is
 			if n <= room {
 				piece.WriteString(line)
 				size += n
