@@ -129,12 +129,6 @@ func (c *child) stop() {
 	}
 }
 
-// kill ends the service as a crash does.
-func (c *child) kill() {
-	_ = c.cmd.Process.Kill()
-	<-c.ended
-}
-
 // fetch reads a page of the service.
 func fetch(t *testing.T, c *child, path string) string {
 	t.Helper()

@@ -202,7 +202,7 @@ func TestModelsThatDoNotEnd(t *testing.T) {
 			began := time.Now()
 			r := begin(t, setup{
 				rules:  []modeltest.Rule{tc.rule},
-				env:    []string{"HERALD_MODEL_TIMEOUTS__FIRST_TOKEN_SECONDS=2", "HERALD_MODEL_TIMEOUTS__BETWEEN_TOKENS_SECONDS=2"},
+				env:    []string{"HERALD_MODEL_TIMEOUTS__FIRST_TOKEN_SECONDS=2", "HERALD_MODEL_TIMEOUTS__BETWEEN_TOKENS_SECONDS=2", "HERALD_TURN__STREAM_EDIT_MS=1000"},
 				change: tools(new(sync.Map)),
 			})
 			told := r.say("t", "go on")
@@ -223,7 +223,7 @@ func TestModelsThatDoNotEnd(t *testing.T) {
 		t.Parallel()
 		p := platform.Options{Features: features()}
 		p.Features.TextLimit = 40000
-		r := begin(t, setup{rules: []modeltest.Rule{modeltest.Always(modeltest.Reply{Text: big, Chunks: 50})}, platform: p})
+		r := begin(t, setup{rules: []modeltest.Rule{modeltest.Always(modeltest.Reply{Text: big, Chunks: 50})}, platform: p, env: []string{"HERALD_TURN__STREAM_EDIT_MS=1000"}})
 		told := r.say("t", "go on")
 		var all string
 		r.wait("the whole answer", func(v platform.View) bool {

@@ -24,7 +24,7 @@ import (
 )
 
 // patience bounds every wait; the machine that runs the tests may be slow.
-const patience = 30 * time.Second
+const patience = 60 * time.Second
 
 // buffer takes what a service writes while a test reads it.
 type buffer struct {
