@@ -14,6 +14,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"herald/bots/bottest/slackfake"
+	"herald/bots/slack"
 	"herald/core/model"
 	"herald/core/model/modeltest"
 )
@@ -53,7 +55,7 @@ func TestScripts(t *testing.T) {
 			e.Setenv("HERALD_HTTP__LISTEN", "off")
 			return nil
 		},
-		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){"model": startModel},
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){"model": startModel, "slack": startSlack},
 	})
 }
 
@@ -96,4 +98,25 @@ func startModel(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	ts.Defer(stop)
 	ts.Setenv("MODEL", url)
+}
+
+// startSlack starts a Slack whose tokens stand in the variables that init proposes; "slack SCOPE" takes a scope away. $SLACK is its address.
+func startSlack(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) > 1 {
+		ts.Fatalf("usage: slack [SCOPE]")
+	}
+	s, err := slackfake.Start(context.Background(), slackfake.Options{})
+	ts.Check(err)
+	ts.Defer(s.Close)
+	var scopes []string
+	for _, scope := range slack.BotScopes() {
+		if len(args) == 0 || scope.Name != args[0] {
+			scopes = append(scopes, scope.Name)
+		}
+	}
+	s.SetScopes(slackfake.BotToken, scopes)
+	ts.Setenv("SLACK", s.APIURL())
+	ts.Setenv("HERALD_SLACK__API_URL", s.APIURL())
+	ts.Setenv("SLACK_BOT_TOKEN", slackfake.BotToken)
+	ts.Setenv("SLACK_APP_TOKEN", slackfake.AppToken)
 }

@@ -35,6 +35,7 @@ func (d doctorCmd) Run(e *env) error {
 	} else {
 		checks = append(append(checks, running), rest...)
 	}
+	checks = append(checks, service.CheckSlack(e.ctx, cfg)...)
 	if err := d.print(e, checks); err != nil {
 		return err
 	}
@@ -149,7 +150,7 @@ func verdict(checks service.Checks) error {
 	for _, v := range []struct {
 		name string
 		code Code
-	}{{"store", Store}, {"models", NoModel}, {"agents", Config}, {"data folder", Failed}, {"service", Failed}} {
+	}{{"store", Store}, {"models", NoModel}, {"agents", Config}, {"slack", Failed}, {"data folder", Failed}, {"service", Failed}} {
 		if checks.Failed(v.name) {
 			return quietError{v.code}
 		}
