@@ -289,3 +289,21 @@ func encoded(v any) json.RawMessage {
 	raw, _ := json.Marshal(v)
 	return raw
 }
+
+// TestGuideNamesEachScope: whoever installs the app learns what each right is for.
+func TestGuideNamesEachScope(t *testing.T) {
+	t.Parallel()
+	raw, err := os.ReadFile(filepath.Join("..", "..", "docs", "slack.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	guide := string(raw)
+	for _, s := range BotScopes() {
+		if !strings.Contains(guide, "| `"+s.Name+"` | "+s.Why+" |") {
+			t.Errorf("docs/slack.md lacks the row of %s: %s", s.Name, s.Why)
+		}
+	}
+	if n := strings.Count(guide, ":history` |") + strings.Count(guide, ":read` |") + strings.Count(guide, ":write` |"); n != len(BotScopes())-1 {
+		t.Errorf("docs/slack.md has %d rows of scopes beside commands, the manifest %d", n, len(BotScopes())-1)
+	}
+}
