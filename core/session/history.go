@@ -2,6 +2,7 @@ package session
 
 import (
 	"encoding/json"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -105,14 +106,14 @@ func (h *History) Add(e Event) {
 		h.thread(e.Frame).add(i)
 	case CallFinished:
 		if r := e.Result; r != nil {
-			h.thread(e.Frame).add(item{seq: e.Seq, role: model.Tool, call: r.Call, text: r.Text, failed: r.Status != Done})
+			h.thread(e.Frame).add(item{seq: e.Seq, role: model.Tool, call: r.Call, text: unmarked(r.Text), failed: r.Status != Done})
 		}
 	case FramePushed:
 		t := h.thread(e.Frame)
 		t.items = nil
 		text := removed
 		if e.Push != nil {
-			text = e.Push.Prompt
+			text = unmarked(e.Push.Prompt)
 			h.parents[e.Frame] = link{frame: h.frameOf(e.Push.Call), call: e.Push.Call}
 		}
 		t.add(item{seq: e.Seq, role: model.User, text: text})
@@ -125,7 +126,7 @@ func (h *History) Add(e Event) {
 	case Compacted:
 		if s := e.Summary; s != nil {
 			t := h.thread(e.Frame)
-			t.summary = s.Text
+			t.summary = unmarked(s.Text)
 			n := len(t.items)
 			t.items = slices.DeleteFunc(t.items, func(i item) bool { return i.seq < s.From })
 			h.begun = max(0, h.begun-(n-len(t.items)))
@@ -165,7 +166,7 @@ func (h *History) popped(e Event) {
 	if ok {
 		i := item{seq: e.Seq, role: model.Tool, call: l.call, text: removed, failed: true}
 		if e.Pop != nil {
-			i.text, i.failed = e.Pop.Text, e.Pop.Status != Done
+			i.text, i.failed = unmarked(e.Pop.Text), e.Pop.Status != Done
 		}
 		h.thread(l.frame).add(i)
 	}
@@ -194,14 +195,27 @@ func spoken(name, text string) string {
 	if text == "" {
 		text = noText
 	}
+	text = unmarked(text)
 	if name == "" {
 		return text
 	}
-	return name + ": " + text
+	return unmarked(name) + ": " + text
 }
 
 // note marks what the service says to the model.
-func note(text string) string { return "<note>" + strings.ReplaceAll(text, "</note>", "") + "</note>" }
+func note(text string) string { return "<note>" + unmarked(text) + "</note>" }
+
+// noteMark is what begins or ends a note, as a model may read it.
+var noteMark = regexp.MustCompile(`(?i)<(\s*/?\s*note\b)`)
+
+// unmarked is a text that does not come from the service, with its note marks escaped: who writes one in a message, a file or a tool's result must not
+// speak with the service's voice.
+func unmarked(text string) string {
+	if !strings.Contains(text, "<") {
+		return text
+	}
+	return noteMark.ReplaceAllString(text, "&lt;$1")
+}
 
 // Visible is what the model of frame must see: valid for a strict provider, whatever the log holds. It begins with a user's message
 // and ends with one or with a result; calls and results match; ids are unique; nothing is empty.
