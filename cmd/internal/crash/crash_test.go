@@ -29,6 +29,7 @@ var unreached = map[string]string{
 	"intake.row":      "needs an event of yesterday, or a crowded outbox on a platform that does not answer",
 	"replica.join":    "is written long after the start; it is the same commit again and again, and nothing rests on it",
 	"handover.settle": "needs hundreds of debts at once",
+	"policy.bind":     "nothing binds a run context to a conversation yet",
 }
 
 // TestMatrix plays every story without a death, holds the sites that were reached against those that the source names, and then plays a
