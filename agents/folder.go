@@ -164,7 +164,7 @@ func readAgent(root *os.Root, name string) (Agent, error) {
 	info, err = root.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return Agent{}, fmt.Errorf("there is no file %s in the folder", fileName)
+		return Agent{}, fmt.Errorf("there is no file %s in the folder; write one, spelled like this, or move the folder away", fileName)
 	case err != nil:
 		return Agent{}, fmt.Errorf("the file cannot be read: %s", cause(err))
 	case !info.Mode().IsRegular():
