@@ -89,10 +89,11 @@ func (r *Registry) Join(ctx context.Context) error {
 
 func (r *Registry) member() string { return r.o.Holder + "|" + strconv.Itoa(r.o.Format) }
 
-// Run joins again and again until ctx ends, and leaves. A store that is away costs a line in the log: the format stays as it was.
+// Run joins at once and again and again until ctx ends, and leaves. A store that is away costs a line in the log: the format stays as it was.
 func (r *Registry) Run(ctx context.Context) error {
 	t := time.NewTicker(Every)
 	defer t.Stop()
+	r.rejoin(ctx)
 	for {
 		select {
 		case <-ctx.Done():
@@ -106,9 +107,13 @@ func (r *Registry) Run(ctx context.Context) error {
 			}
 			return nil
 		case <-t.C:
-			if err := r.Join(ctx); err != nil && ctx.Err() == nil {
-				r.o.Log.Warn("this process could not be noted among the replicas", "error", err)
-			}
+			r.rejoin(ctx)
 		}
+	}
+}
+
+func (r *Registry) rejoin(ctx context.Context) {
+	if err := r.Join(ctx); err != nil && ctx.Err() == nil {
+		r.o.Log.Warn("this process could not be noted among the replicas", "error", err)
 	}
 }

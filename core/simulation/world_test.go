@@ -154,8 +154,12 @@ type handle struct {
 }
 
 func (h handle) Commit(ctx context.Context, c store.Commit) (store.Result, error) {
+	if err := ctx.Err(); err != nil {
+		return store.Result{}, err
+	}
+	// From here on the write is on its way: a lease that ends meanwhile is the store's to notice.
 	h.a.give()
-	r, err := h.Store.Commit(ctx, c)
+	r, err := h.Store.Commit(context.WithoutCancel(ctx), c)
 	h.a.p.w.note("%s commits %s: %v", h.a.name, c.ID, err)
 	h.a.give()
 	return r, err

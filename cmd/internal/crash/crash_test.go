@@ -27,7 +27,6 @@ var unreached = map[string]string{
 	"intake.loop":     "no setting lets other bots through yet",
 	"intake.silence":  "no setting lets other bots through yet",
 	"intake.row":      "needs an event of yesterday, or a crowded outbox on a platform that does not answer",
-	"replica.join":    "is written long after the start; it is the same commit again and again, and nothing rests on it",
 	"handover.settle": "needs hundreds of debts at once",
 	"policy.bind":     "nothing binds a run context to a conversation yet",
 }
