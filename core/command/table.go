@@ -36,6 +36,8 @@ type Call struct {
 	// Person is the caller, with the role of now.
 	Person people.Person
 	Args   []string
+	// Event names the use over redeliveries: a change that it asks for is made once.
+	Event string
 }
 
 // Handler makes the answer of a command, as Markdown. Its errors are the store's; what the caller did wrong is an answer.
@@ -83,10 +85,10 @@ func NewTable(specs ...Spec) (*Table, error) {
 	return t, nil
 }
 
-// Default is the table of Herald's commands.
-func Default() *Table {
+// Default is the table of Herald's commands, with further ones behind them.
+func Default(further ...Spec) *Table {
 	var t *Table
-	t, err := NewTable(
+	t, err := NewTable(append([]Spec{
 		Spec{Name: Help, Aliases: []string{"?"}, Args: "[COMMAND]", MaxArgs: 1, Whole: true, Least: people.Restricted, Help: helpHelp, Run: func(_ context.Context, c Call) (string, error) {
 			return t.help(c.Person.Role, c.Args), nil
 		}},
@@ -95,9 +97,9 @@ func Default() *Table {
 		Spec{Name: Status, Whole: true, Least: people.Restricted, Help: helpStatus, Run: status},
 		Spec{Name: Why, Args: "[REF]", MaxArgs: 1, Least: people.Restricted, Help: helpWhy, Run: why},
 		Spec{Name: Show, Args: "REF", MaxArgs: 1, Least: people.Restricted, Help: helpShow, Run: show},
-	)
+	}, further...)...)
 	if err != nil {
-		panic(err) // the rows above are fixed; a test makes this table
+		panic(err) // the rows are fixed in the source; tests make these tables
 	}
 	return t
 }

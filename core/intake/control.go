@@ -59,7 +59,7 @@ func (i *Intake) runCommand(ctx context.Context, e *event) (chat.Outcome, Reason
 	case spec.Run == nil:
 		return i.order(ctx, e, conversation.ControlKind(spec.Name))
 	}
-	text, err := spec.Run(ctx, command.Call{Read: i.store, Where: e.part, Person: e.who, Args: e.command.Args})
+	text, err := spec.Run(ctx, command.Call{Read: i.store, Where: e.part, Person: e.who, Args: e.command.Args, Event: e.key})
 	if err != nil {
 		return "", Failed, err
 	}

@@ -36,17 +36,21 @@ func permissionsOf(cfg *config.Config, allow []string) *permissions {
 	return p
 }
 
+// fileRules are the rules of the configuration in force.
+func (s *Service) fileRules() []gate.Rule { return s.permits.Load().rules }
+
+// book keeps the rules of the run time.
+func (s *Service) book() *policy.Book { return policy.NewBook(s.store, s.fileRules) }
+
 // openGate makes the gate before the tools, and puts in the rules that Herald brings for those that exist.
 func (s *Service) openGate(ctx context.Context, tools *tool.Registry) (*policy.Keeper, error) {
-	s.permits.Store(permissionsOf(s.cfg, s.opts.Allow))
-	file := func() []gate.Rule { return s.permits.Load().rules }
 	seeds := gate.Seeds(func(name string) bool { _, ok := tools.Get(name); return ok })
-	if err := policy.NewBook(s.store, file).Seed(ctx, "seed-"+s.opts.NewID(), seeds); err != nil {
+	if err := s.book().Seed(ctx, "seed-"+s.opts.NewID(), seeds); err != nil {
 		return nil, fmt.Errorf("the rules for tools could not be written to the store: %w", err)
 	}
 	ppl := people.New(s.store)
 	return policy.New(policy.Options{
-		Store: s.store, File: file, Roles: func() gate.Roles { return s.permits.Load().roles }, Role: s.roleOf, Admin: s.isAdmin, Name: ppl.Name,
+		Store: s.store, File: s.fileRules, Roles: func() gate.Roles { return s.permits.Load().roles }, Role: s.roleOf, Admin: s.isAdmin, Name: ppl.Name,
 		SingleOperator: func() bool { return s.permits.Load().single }, Clock: time.Now, Log: s.log,
 	}), nil
 }

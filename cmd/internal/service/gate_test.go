@@ -13,6 +13,8 @@ import (
 	"herald/core/chat"
 	"herald/core/model"
 	"herald/core/model/modeltest"
+	"herald/core/people"
+	"herald/core/store/memory"
 	"herald/core/tool"
 )
 
@@ -206,5 +208,37 @@ func TestADeniedToolDoesNotExist(t *testing.T) {
 	}
 	if sent.Load() != 0 {
 		t.Error("a denied tool ran")
+	}
+}
+
+// An admin changes a rule from the chat and it holds from the next call on; nobody else sees or changes one.
+func TestRulesAreChangedFromTheChat(t *testing.T) {
+	t.Parallel()
+	st := memory.New(memory.Options{})
+	r := start(t, load(t), func(o *service.Options) {
+		o.Store = st
+		o.Models = scripted(modeltest.When("what do you know", modeltest.Use("recall", `{}`)), modeltest.AfterTool("recall", modeltest.Say("looked")), modeltest.Echo())
+	})
+	say := func(user, text string) string {
+		return r.answer(r.chat.Post(platform.Say{Channel: "c", Thread: "t1", User: user, Text: text, Mention: true}))
+	}
+	if got := say("alice", "/rule add recall deny"); !strings.Contains(got, "admin") {
+		t.Errorf("a member changed a rule: %q", got)
+	}
+	if got := say("alice", "/help"); strings.Contains(got, "rule add") {
+		t.Errorf("a member is offered the command: %q", got)
+	}
+	if err := people.New(st).SyncAdmins(t.Context(), "1", []chat.IdentityID{"test:lab/alice"}); err != nil {
+		t.Fatal(err)
+	}
+	if got := say("alice", "/rule add recall deny priority=-1 note=not today"); !strings.Contains(got, "run-000001") {
+		t.Fatalf("an admin's rule: %q", got)
+	}
+	say("bob", "what do you know")
+	if got := say("bob", "/why"); !strings.Contains(got, "Call of `recall`: deny") {
+		t.Errorf("why says %q", got)
+	}
+	if got := say("alice", "/rules"); !strings.Contains(got, "`run-000001` deny `recall`") || !strings.Contains(got, "seed-recall") {
+		t.Errorf("the rules: %q", got)
 	}
 }

@@ -24,6 +24,7 @@ import (
 	"herald/cmd/internal/redact"
 	"herald/config"
 	"herald/core/chat"
+	"herald/core/command"
 	"herald/core/intake"
 	"herald/core/model"
 	"herald/core/model/openai"
@@ -117,6 +118,7 @@ func New(ctx context.Context, o Options) (*Service, error) {
 	}
 	s := &Service{opts: o, cfg: o.Config, log: o.Log, holder: o.NewID(), adapters: map[chat.Platform]chat.Adapter{}}
 	s.now.Store(o.Config)
+	s.permits.Store(permissionsOf(o.Config, o.Allow))
 	if err := s.open(ctx); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
@@ -192,7 +194,7 @@ func (s *Service) openIntake(ctx context.Context) error {
 	policy := intake.Policy{Exchanges: in.BotExchanges, Window: in.BotWindow, Silence: in.BotSilence, Inbox: in.InboxLimit}
 	var err error
 	s.intake, err = intake.New(intake.Options{
-		Store: s.store, People: ppl, Policy: s.policy(policy), NewID: s.opts.NewID, Log: s.log, Count: s.metrics.event,
+		Store: s.store, People: ppl, Commands: command.Default(s.book().Commands()...), Policy: s.policy(policy), NewID: s.opts.NewID, Log: s.log, Count: s.metrics.event,
 	})
 	return err
 }

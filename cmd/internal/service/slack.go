@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"time"
 
 	"herald/bots/slack"
 	"herald/config"
@@ -36,7 +37,7 @@ func (s *Service) slack() (Platform, bool) {
 	}
 	return Platform{Name: slack.Platform, Open: func(r chat.Receiver) (Connection, error) {
 		o := slackOptions(s.cfg)
-		o.Receiver, o.Joined, o.Sentence, o.Log = r, s.joined, intake.Sentence, s.log
+		o.Receiver, o.Joined, o.Active, o.Sentence, o.Log = r, s.joined, s.active, intake.Sentence, s.log
 		o.Count = func(what string) { s.metrics.platform.WithLabelValues(string(slack.Platform), what).Inc() }
 		return slack.New(o)
 	}}, true
@@ -82,6 +83,23 @@ func (s *Service) joined(ctx context.Context, c chat.Conversation) (bool, error)
 	}
 	_, open := as[0].Doc()
 	return open || len(as[1].Scored) > 0, nil
+}
+
+// active are Slack's conversations in which something was written since an instant.
+func (s *Service) active(ctx context.Context, since time.Time) ([]slack.Active, error) {
+	var out []slack.Active
+	for b := range store.Buckets {
+		stamps, err := s.store.Partitions(ctx, b, store.Stamp{At: since}, 0)
+		if err != nil {
+			return nil, err
+		}
+		for _, st := range stamps {
+			if c, ok := conversation.Of(st.Partition); ok && c.Workspace.Platform() == slack.Platform {
+				out = append(out, slack.Active{Conversation: c, Last: st.At})
+			}
+		}
+	}
+	return out, nil
 }
 
 // maxScore is above every instant that an index is scored by.

@@ -11,6 +11,7 @@ import (
 	"herald/bots/bottest/slackfake"
 	"herald/cmd/internal/service"
 	"herald/config"
+	"herald/core/store/memory"
 )
 
 // slackRig is a service that is connected to a fake Slack beside the test platform.
@@ -177,4 +178,26 @@ func TestSlackCommand(t *testing.T) {
 			t.Errorf("a command was answered in public: %q", said[0].Text)
 		}
 	})
+}
+
+// What was said while Herald was away, and Slack does not send any more, is answered after the start.
+func TestSlackReadsBackAfterTheStart(t *testing.T) {
+	t.Parallel()
+	st := memory.New(memory.Options{})
+	t.Cleanup(func() { _ = st.Close() })
+	keep := func(o *service.Options) { o.Store = st }
+	first := onSlack(t, slackfake.Options{RetryAfter: []time.Duration{}}, keep)
+	first.until("ready", func() bool { code, _ := first.get("/readyz"); return code == http.StatusOK })
+	told := first.slack.Say(slackfake.Say{Text: mention + "first"})
+	first.said(told.Channel, told.TS, 1)
+	if err := first.end(); err != nil {
+		t.Fatal(err)
+	}
+	missed := first.slack.Say(slackfake.Say{Thread: told.TS, User: slackfake.Bob, Text: "while you were away"})
+	first.wait("Slack has given up", func(v slackfake.View) bool { return v.Event(missed.Events[0]).GaveUp })
+	second := &slackRig{start(t, slackConfig(t, first.slack), keep), first.slack}
+	if got := second.said(told.Channel, told.TS, 2); !strings.Contains(got[1], "while you were away") {
+		t.Errorf("answer %q", got[1])
+	}
+	second.only(told.Channel, told.TS, 2)
 }
