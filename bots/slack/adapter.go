@@ -9,7 +9,6 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -57,6 +56,12 @@ type Options struct {
 	// Joined reports whether Herald takes part in a thread. It is asked for messages of threads that do not mention Herald; nil means
 	// that it takes part in none.
 	Joined func(ctx context.Context, c chat.Conversation) (bool, error)
+	// Active names the conversations in which something was kept since an instant. They are read back after a gap in which Slack may have given
+	// events up; nil reads nothing back.
+	Active func(ctx context.Context, since time.Time) ([]Active, error)
+	// GapAfter is how long a gap must be for that, 6 min by default; the start counts as one. BackfillPace is the pause between two conversations,
+	// 1.3 s by default.
+	GapAfter, BackfillPace time.Duration
 	// Sentence says to a person that an interaction failed; a text of the adapter's own when nil.
 	Sentence func(error) string
 	// Count is called once for each event that makes no message, command or click, with a word for it. It must not block.
@@ -97,7 +102,6 @@ type Adapter struct {
 	sides     chan struct{} // one place for each call beside the answers
 	lanes     *lanes
 	clicks    chan struct{} // one place for each interaction under way
-	busy      sync.WaitGroup
 }
 
 var _ chat.Adapter = (*Adapter)(nil)
@@ -133,6 +137,8 @@ func New(opt Options) (*Adapter, error) {
 	opt.Drain = cmp.Or(opt.Drain, 10*time.Second)
 	opt.Lanes = cmp.Or(opt.Lanes, 256)
 	opt.Backlog = cmp.Or(opt.Backlog, 1024)
+	opt.GapAfter = cmp.Or(opt.GapAfter, retriesEnd)
+	opt.BackfillPace = cmp.Or(opt.BackfillPace, backfillPace)
 	if opt.HTTP == nil {
 		opt.HTTP = NewHTTPClient()
 	}
@@ -167,7 +173,6 @@ func (a *Adapter) Run(ctx context.Context) error {
 	defer func() {
 		stop()
 		a.lanes.end()
-		a.busy.Wait()
 		a.state.set(errStopped)
 	}()
 	a.lanes.begin(lctx)
@@ -175,7 +180,7 @@ func (a *Adapter) Run(ctx context.Context) error {
 		return err
 	}
 	if a.opt.Mode == Socket {
-		return a.supervise(ctx, lctx)
+		return a.supervise(ctx)
 	}
 	a.state.set(nil)
 	<-ctx.Done()

@@ -8,6 +8,9 @@ import (
 
 // frame is what comes over a socket.
 type frame struct {
+	Info struct {
+		App string `json:"app_id"`
+	} `json:"connection_info"`
 	Type     string          `json:"type"`
 	Envelope string          `json:"envelope_id"`
 	Payload  json.RawMessage `json:"payload"`
@@ -74,7 +77,6 @@ func (o *outer) team() string {
 // event is an inner event. Parts whose form may change stay raw, so that they never cost the rest.
 type event struct {
 	Type        string `json:"type"`
-	Subtype     string `json:"subtype"`
 	Channel     string `json:"channel"`
 	ChannelType string `json:"channel_type"`
 	EventTS     string `json:"event_ts"`
@@ -89,6 +91,7 @@ type event struct {
 
 // message is a message as events and calls show it.
 type message struct {
+	Subtype         string          `json:"subtype,omitempty"`
 	User            string          `json:"user"`
 	BotID           string          `json:"bot_id"`
 	AppID           string          `json:"app_id"`

@@ -119,13 +119,7 @@ func (a *Adapter) takeInteraction(r reading, url string, ack acker, drop func())
 		a.apologise(r.in, url, textBusy, ack)
 		return
 	}
-	ctx, ok := a.lanes.life()
-	if !ok {
-		<-a.clicks
-		drop()
-		return
-	}
-	a.busy.Go(func() {
+	begun := a.lanes.spawn(func(ctx context.Context) {
 		defer func() { <-a.clicks }()
 		if url != "" {
 			a.responses.put(r.in.MessageID, url)
@@ -139,6 +133,10 @@ func (a *Adapter) takeInteraction(r reading, url string, ack acker, drop func())
 			a.log.Warn("an interaction was not acknowledged in time", "kind", r.in.Kind, "error", err)
 		}
 	})
+	if !begun {
+		<-a.clicks
+		drop()
+	}
 }
 
 // apologise answers an interaction that was not taken. A command takes a text in its acknowledgement, a click only by its response_url.
@@ -152,11 +150,7 @@ func (a *Adapter) apologise(in *chat.Inbound, url, text string, ack acker) {
 	if err := ack(nil); err != nil || url == "" {
 		return
 	}
-	ctx, ok := a.lanes.life()
-	if !ok {
-		return
-	}
-	a.busy.Go(func() {
+	a.lanes.spawn(func(ctx context.Context) {
 		if err := a.respond(ctx, url, text, in.Conversation.Thread); err != nil {
 			a.log.Warn("a person was not told that a click failed", "error", err)
 		}

@@ -35,7 +35,7 @@ func (a *Adapter) Find(ctx context.Context, p *chat.Post) (chat.Receipt, bool, e
 	who := a.who.Load()
 	var found chat.Receipt
 	err = a.walk(ctx, p.Conversation, p.After.Add(-clockSkew), func(m *message) bool {
-		own := who == nil || m.BotID == who.bot || m.User == who.user
+		own := who == nil || who.wrote(m)
 		if !own || !m.is(p) && !m.unnamedStream(p) {
 			return true
 		}

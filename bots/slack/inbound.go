@@ -152,7 +152,7 @@ func (a *Adapter) inbound(who *self, o *outer, e *event, m *message, kind chat.K
 		Kind: kind, App: o.App, Conversation: place(team, e.Channel, direct, e.surface(), m.TS, m.Thread), MessageID: m.TS, Direct: direct,
 		Sender: chat.Sender{
 			Identity: identity(home, sender), Name: m.Username, Bot: bot,
-			Self: m.User == who.user || m.BotID != "" && m.BotID == who.bot,
+			Self: who.wrote(m),
 		},
 	}
 	in.Text = a.markdown(who, m)

@@ -29,6 +29,7 @@ type lanes struct {
 	queues map[chat.Conversation]*lane
 	ready  []*lane // conversations that wait for a free worker
 	active int
+	over   bool // Run has ended
 }
 
 type lane struct {
@@ -54,7 +55,7 @@ func (l *lanes) begin(ctx context.Context) {
 func (l *lanes) add(j job) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.ctx == nil || l.ctx.Err() != nil {
+	if l.ctx == nil || l.ctx.Err() != nil || l.over {
 		j.drop()
 		return
 	}
@@ -126,12 +127,22 @@ func (l *lanes) another(q *lane) *lane {
 	return nil
 }
 
-// end waits for what was begun; the context has ended, so nothing begins any more.
-func (l *lanes) end() { l.wait.Wait() }
-
-// life is the context in which jobs run; false when it has ended or not begun.
-func (l *lanes) life() (context.Context, bool) {
+// spawn runs f beside the lanes; false when they have ended.
+func (l *lanes) spawn(f func(ctx context.Context)) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.ctx, l.ctx != nil && l.ctx.Err() == nil
+	if l.ctx == nil || l.ctx.Err() != nil || l.over {
+		return false
+	}
+	ctx := l.ctx
+	l.wait.Go(func() { f(ctx) })
+	return true
+}
+
+// end waits for what was begun; nothing begins any more.
+func (l *lanes) end() {
+	l.mu.Lock()
+	l.over = true
+	l.mu.Unlock()
+	l.wait.Wait()
 }

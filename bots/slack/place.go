@@ -32,6 +32,11 @@ func place(team, channel string, direct, surface bool, ts, thread string) chat.C
 	return c
 }
 
+// wrote reports whether a message is the app's own.
+func (s *self) wrote(m *message) bool {
+	return m.User == s.user || m.BotID != "" && m.BotID == s.bot
+}
+
 // at is the instant of a timestamp; the zero time when it is none.
 func at(ts string) time.Time {
 	whole, part, _ := strings.Cut(ts, ".")

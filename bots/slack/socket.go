@@ -41,6 +41,8 @@ func (w *warned) Error() string {
 type socket struct {
 	ws   *websocket.Conn
 	born time.Time
+	// app is the app's id, under which its events come.
+	app string
 	// heard is the instant of the last frame, in nanoseconds.
 	heard atomic.Int64
 	done  chan struct{} // closed when the reader has ended
@@ -101,6 +103,7 @@ func (s *socket) greeted() error {
 		case "hello":
 			_ = s.ws.SetReadDeadline(time.Time{})
 			s.hear()
+			s.app = f.Info.App
 			return nil
 		case "disconnect":
 			return &warned{f.Reason}

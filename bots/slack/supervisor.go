@@ -16,10 +16,8 @@ const steady = 5 * time.Second
 
 // supervisor keeps one connection alive. Its fields belong to the goroutine of run.
 type supervisor struct {
-	a *Adapter
-	// hands lives as long as jobs may run.
-	hands context.Context //nolint:containedctx // the life of one Run
-	wait  sync.WaitGroup
+	a    *Adapter
+	wait sync.WaitGroup
 
 	live, draining *socket
 	opening        bool
@@ -27,6 +25,9 @@ type supervisor struct {
 	everIn         bool
 	retry          *time.Timer // nil while no attempt is planned
 	drained        *time.Timer // ends the old connection; nil while there is none
+
+	// gap is the one that the next connection ends; nil while there is none.
+	gap *gap
 
 	opened   chan opened
 	warnings chan warning
@@ -44,8 +45,8 @@ type warning struct {
 }
 
 // supervise keeps a connection until ctx ends.
-func (a *Adapter) supervise(ctx, hands context.Context) error {
-	v := &supervisor{a: a, hands: hands, opened: make(chan opened), warnings: make(chan warning), ended: make(chan *socket)}
+func (a *Adapter) supervise(ctx context.Context) error {
+	v := &supervisor{a: a, opened: make(chan opened), warnings: make(chan warning), ended: make(chan *socket)}
 	ctx, cancel := context.WithCancel(ctx)
 	defer func() {
 		cancel()
@@ -56,6 +57,7 @@ func (a *Adapter) supervise(ctx, hands context.Context) error {
 		}
 		v.wait.Wait()
 	}()
+	v.gap = &gap{places: a.places(ctx)}
 	v.plan(0)
 	return v.run(ctx)
 }
@@ -124,6 +126,7 @@ func (v *supervisor) take(ctx context.Context, s *socket) {
 		v.draining, v.drained = v.live, time.NewTimer(v.a.opt.Drain)
 	}
 	v.live, v.everIn = s, true
+	v.closeGap(s.app)
 	v.a.state.set(nil)
 	v.a.opt.Count("connected")
 	v.a.log.Info("connected to Slack")
@@ -140,6 +143,28 @@ func (v *supervisor) take(ctx context.Context, s *socket) {
 		}
 	})
 	v.wait.Go(func() { s.ping(v.a.opt.PingEvery) })
+}
+
+// closeGap reads back what Slack may have given up during the gap that a new connection has ended.
+func (v *supervisor) closeGap(app string) {
+	g := v.gap
+	v.gap = nil
+	if g == nil || app == "" || !g.since.IsZero() && v.a.opt.Now().Sub(g.since) < v.a.opt.GapAfter {
+		return
+	}
+	v.a.lanes.spawn(func(ctx context.Context) {
+		if !g.since.IsZero() {
+			g.places = v.a.places(ctx)
+		}
+		v.a.backfill(ctx, app, *g)
+	})
+}
+
+// openGap notes that nothing can come any more.
+func (v *supervisor) openGap() {
+	if v.gap == nil {
+		v.gap = &gap{since: v.a.opt.Now()}
+	}
 }
 
 // refused decides when to try again; an error ends the adapter.
@@ -186,6 +211,7 @@ func (v *supervisor) warned(w warning) {
 // give closes the live connection and plans the next one.
 func (v *supervisor) give(s *socket, why error, pause time.Duration) {
 	v.live = nil
+	v.openGap()
 	v.a.state.set(why)
 	s.breakWith(why)
 	v.plan(pause)
@@ -213,6 +239,7 @@ func (v *supervisor) over(s *socket) {
 	case v.live:
 		why := *s.why.Load()
 		v.live = nil
+		v.openGap()
 		v.a.state.set(fmt.Errorf("the connection to Slack broke: %w", why))
 		pause := v.again(s)
 		v.a.opt.Count("broken")

@@ -154,11 +154,7 @@ func (a *Adapter) answeredIn(c chat.Conversation) {
 	if pending == nil {
 		return
 	}
-	ctx, ok := a.lanes.life()
-	if !ok {
-		return
-	}
-	a.busy.Go(func() {
+	a.lanes.spawn(func(ctx context.Context) {
 		select {
 		case <-pending:
 		case <-ctx.Done():
@@ -175,11 +171,6 @@ func (a *Adapter) aside(method string, args url.Values, end func()) {
 			end()
 		}
 	}
-	ctx, ok := a.lanes.life()
-	if !ok {
-		over()
-		return
-	}
 	select {
 	case a.sides <- struct{}{}:
 	default:
@@ -187,7 +178,7 @@ func (a *Adapter) aside(method string, args url.Values, end func()) {
 		over()
 		return
 	}
-	a.busy.Go(func() {
+	begun := a.lanes.spawn(func(ctx context.Context) {
 		defer func() { <-a.sides; over() }()
 		ctx, cancel := context.WithTimeout(ctx, asideWait)
 		defer cancel()
@@ -196,4 +187,8 @@ func (a *Adapter) aside(method string, args url.Values, end func()) {
 			a.log.Debug("a call beside the answers failed", "method", method, "error", err)
 		}
 	})
+	if !begun {
+		<-a.sides
+		over()
+	}
 }
