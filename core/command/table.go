@@ -89,14 +89,14 @@ func NewTable(specs ...Spec) (*Table, error) {
 func Default(further ...Spec) *Table {
 	var t *Table
 	t, err := NewTable(append([]Spec{
-		Spec{Name: Help, Aliases: []string{"?"}, Args: "[COMMAND]", MaxArgs: 1, Whole: true, Least: people.Restricted, Help: helpHelp, Run: func(_ context.Context, c Call) (string, error) {
+		{Name: Help, Aliases: []string{"?"}, Args: "[COMMAND]", MaxArgs: 1, Whole: true, Least: people.Restricted, Help: helpHelp, Run: func(_ context.Context, c Call) (string, error) {
 			return t.help(c.Person.Role, c.Args), nil
 		}},
-		Spec{Name: New, Aliases: []string{"reset"}, Whole: true, Least: people.Restricted, Help: helpNew},
-		Spec{Name: Stop, Aliases: []string{"cancel"}, Lenient: true, Whole: true, Least: people.Restricted, Help: helpStop},
-		Spec{Name: Status, Whole: true, Least: people.Restricted, Help: helpStatus, Run: status},
-		Spec{Name: Why, Args: "[REF]", MaxArgs: 1, Least: people.Restricted, Help: helpWhy, Run: why},
-		Spec{Name: Show, Args: "REF", MaxArgs: 1, Least: people.Restricted, Help: helpShow, Run: show},
+		{Name: New, Aliases: []string{"reset"}, Whole: true, Least: people.Restricted, Help: helpNew},
+		{Name: Stop, Aliases: []string{"cancel"}, Lenient: true, Whole: true, Least: people.Restricted, Help: helpStop},
+		{Name: Status, Whole: true, Least: people.Restricted, Help: helpStatus, Run: status},
+		{Name: Why, Args: "[REF]", MaxArgs: 1, Least: people.Restricted, Help: helpWhy, Run: why},
+		{Name: Show, Args: "REF", MaxArgs: 1, Least: people.Restricted, Help: helpShow, Run: show},
 	}, further...)...)
 	if err != nil {
 		panic(err) // the rows are fixed in the source; tests make these tables

@@ -44,11 +44,13 @@ func TestAChoiceCanLetFurtherCallsThrough(t *testing.T) {
 		{"once", intake.Approve, "approved", send, nil, session.Approved},
 		{
 			"for some minutes", intake.ApproveMinutes, "approve_minutes", send,
-			[]conversation.Bypass{{Tool: "send", Session: "s1", Person: personOf(ada), By: personOf(bob), At: start, Until: start.Add(15 * time.Minute)}}, session.Approved,
+			[]conversation.Bypass{{Tool: "send", Session: "s1", Person: personOf(ada), By: personOf(bob), At: start, Until: start.Add(15 * time.Minute)}},
+			session.Approved,
 		},
 		{
 			"for the session", intake.ApproveSession, "approve_session", send,
-			[]conversation.Bypass{{Tool: "send", Session: "s1", Person: personOf(ada), By: personOf(bob), At: start}}, session.Approved,
+			[]conversation.Bypass{{Tool: "send", Session: "s1", Person: personOf(ada), By: personOf(bob), At: start}},
+			session.Approved,
 		},
 		{"a denial", intake.Deny, "refused", send, nil, session.Refused},
 		{"a question is no approval", intake.ApproveSession, "", question, nil, ""},

@@ -117,21 +117,33 @@ func TestEachDecisionIsLogged(t *testing.T) {
 	}{
 		{"allowed", "act", map[string]tool.Decision{"act": {Answer: tool.Allow, Rule: "rule a"}}, "", []string{"act allow: rule a"}, "done"},
 		{
-			"denied", "act", map[string]tool.Decision{"act": {Answer: tool.Deny, Rule: "rule d"}}, "",
-			[]string{"act deny: rule d"}, session.RefusalText(session.ByRule, ""),
+			"denied", "act",
+			map[string]tool.Decision{"act": {Answer: tool.Deny, Rule: "rule d"}},
+			"",
+			[]string{"act deny: rule d"},
+			session.RefusalText(session.ByRule, ""),
 		},
 		{
-			"unattended", "act", map[string]tool.Decision{"act": {Answer: tool.Deny, Rule: "nobody", Refusal: session.ByNobody}}, "",
-			[]string{"act deny: nobody"}, session.RefusalText(session.ByNobody, ""),
+			"unattended", "act",
+			map[string]tool.Decision{"act": {Answer: tool.Deny, Rule: "nobody", Refusal: session.ByNobody}},
+			"",
+			[]string{"act deny: nobody"},
+			session.RefusalText(session.ByNobody, ""),
 		},
 		{"hidden and named", "read", map[string]tool.Decision{"read": {Answer: tool.Allow}}, "", []string{"read deny: a rule hides this tool"}, "there is no such tool: read"},
 		{
-			"approved", "act", map[string]tool.Decision{"act": {Answer: tool.Require, Rule: "rule r"}, "act approved": {Answer: tool.Allow, Rule: "ann; rule r"}}, "ann",
-			[]string{"act require: rule r", "act allow: ann; rule r"}, "done",
+			"approved", "act",
+			map[string]tool.Decision{"act": {Answer: tool.Require, Rule: "rule r"}, "act approved": {Answer: tool.Allow, Rule: "ann; rule r"}},
+			"ann",
+			[]string{"act require: rule r", "act allow: ann; rule r"},
+			"done",
 		},
 		{
-			"approved and denied since", "act", map[string]tool.Decision{"act": {Answer: tool.Require, Rule: "rule r"}, "act approved": {Answer: tool.Deny, Rule: "rule d", Refusal: session.ByLapse}}, "ann",
-			[]string{"act require: rule r", "act deny: rule d"}, session.RefusalText(session.ByLapse, ""),
+			"approved and denied since", "act",
+			map[string]tool.Decision{"act": {Answer: tool.Require, Rule: "rule r"}, "act approved": {Answer: tool.Deny, Rule: "rule d", Refusal: session.ByLapse}},
+			"ann",
+			[]string{"act require: rule r", "act deny: rule d"},
+			session.RefusalText(session.ByLapse, ""),
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
