@@ -242,3 +242,25 @@ func TestRulesAreChangedFromTheChat(t *testing.T) {
 		t.Errorf("the rules: %q", got)
 	}
 }
+
+// A rule of the file holds without a restart.
+func TestRulesOfAChangedFileHoldAtOnce(t *testing.T) {
+	t.Parallel()
+	r := start(t, load(t), func(o *service.Options) {
+		o.Models = scripted(modeltest.When("what do you know", modeltest.Use("recall", `{}`)), modeltest.AfterTool("recall", modeltest.Say("looked")), modeltest.Echo())
+	})
+	say := func(text string) string {
+		return r.answer(r.chat.Post(platform.Say{Channel: "c", Thread: "t1", Text: text, Mention: true}))
+	}
+	say("what do you know")
+	if got := say("/why"); !strings.Contains(got, "allow (rule seed-recall") {
+		t.Errorf("before: %q", got)
+	}
+	if err := r.svc.Apply(t.Context(), load(t, "HERALD_RULES__1__TOOL=recall", "HERALD_RULES__1__ACTION=deny", "HERALD_RULES__1__PRIORITY=-1")); err != nil {
+		t.Fatal(err)
+	}
+	say("what do you know")
+	if got := say("/why"); !strings.Contains(got, "Call of `recall`: deny") {
+		t.Errorf("after: %q", got)
+	}
+}
