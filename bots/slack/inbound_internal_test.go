@@ -200,7 +200,8 @@ func TestOrder(t *testing.T) {
 func TestSettled(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"": "", "word": "", "one two": "one ", "one two ": "one two ", "line\nnext wo": "line\nnext ", "line\nsome **bo": "line\n", "a `co": "", "done\n": "done\n",
+		"": "", "word": "", "one two": "one ", "one two ": "one two ", "line\nnext wo": "line\nnext ", "line\nsome **bo": "line\nsome ", "a `co": "a ", "done\n": "done\n",
+		"**bold** and more": "**bold** and ", "see [a link": "see ", "a | b | c": "", "2 \\* 3 is": "2 \\* 3 ", "line\n_x y": "line\n",
 	} {
 		if got := settled(text); got != want {
 			t.Errorf("settled(%q) = %q, want %q", text, got, want)

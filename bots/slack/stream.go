@@ -198,15 +198,31 @@ func streamOver(code string) bool {
 	return code == "message_not_in_streaming_state" || code == "stopped_by_user"
 }
 
-// settled is the part of a growing text that will not be rendered otherwise when more comes: up to the last blank, or up to the last line when the
-// line under way has marks that may still close.
+// settled is the part of a growing text that will most likely not be rendered otherwise when more comes: whole lines, and of the line under way what ends
+// at a blank outside of all marks. Where it is wrong after all, the final text is put in by an edit.
 func settled(text string) string {
 	line := strings.LastIndexByte(text, '\n') + 1
-	if strings.ContainsAny(text[line:], "*_~`[]\\|<&#>") {
-		return text[:line]
+	end, brackets := line, 0
+	odd := map[byte]bool{}
+	for i := line; i < len(text); i++ {
+		switch c := text[i]; c {
+		case '\\':
+			i++ // what follows is a plain character
+		case '|':
+			return text[:line] // perhaps a table
+		case '*', '_', '~', '`':
+			if odd[c] = !odd[c]; !odd[c] {
+				delete(odd, c)
+			}
+		case '[', '<':
+			brackets++
+		case ']', '>':
+			brackets--
+		case ' ':
+			if len(odd) == 0 && brackets <= 0 {
+				end = i + 1
+			}
+		}
 	}
-	if blank := strings.LastIndexByte(text, ' ') + 1; blank > line {
-		return text[:blank]
-	}
-	return text[:line]
+	return text[:end]
 }

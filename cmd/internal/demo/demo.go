@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"herald/bots/bottest/platform"
+	"herald/bots/bottest/slackfake"
 	"herald/bots/bottest/wire"
 	"herald/core/model/modeltest"
 )
@@ -31,6 +32,7 @@ type Options struct {
 type show struct {
 	Options
 	chat  *platform.Server
+	slack *slackfake.Server
 	model *modeltest.Server
 	url   string
 	dir   string
@@ -60,6 +62,10 @@ func Run(ctx context.Context, o Options) (err error) {
 		return err
 	}
 	defer s.chat.Close()
+	if s.slack, err = slackfake.Start(ctx, slackfake.Options{}); err != nil {
+		return err
+	}
+	defer s.slack.Close()
 	url, stop, err := s.model.Start(ctx)
 	if err != nil {
 		return err
@@ -77,7 +83,7 @@ func Run(ctx context.Context, o Options) (err error) {
 			err = fmt.Errorf("the service did not stop in good order: %w\n%s", stopped, s.child.out)
 		}
 	}()
-	for _, act := range []func(context.Context) error{s.question, s.tool, s.crash, s.again} {
+	for _, act := range []func(context.Context) error{s.question, s.tool, s.crash, s.again, s.inSlack} {
 		if err := act(ctx); err != nil {
 			return fmt.Errorf("%w\nthe last lines of the service's log:\n%s", err, s.child.out)
 		}
@@ -93,9 +99,9 @@ func (s *show) start(ctx context.Context) error {
 	before := s.chat.Counts().Connected
 	c, err := startChild(ctx, s.Program, s.dir, append(append([]string(nil), s.Args...), s.chat.URL()), environment(
 		s.Env,
-		"HERALD_DATA_DIR="+filepath.Join(s.dir, "data"), "HERALD_HTTP__LISTEN=off", "XDG_CONFIG_HOME="+s.dir, "XDG_DATA_HOME="+s.dir,
+		append(slackEnv(s.slack), "HERALD_DATA_DIR="+filepath.Join(s.dir, "data"), "HERALD_HTTP__LISTEN=off", "XDG_CONFIG_HOME="+s.dir, "XDG_DATA_HOME="+s.dir,
 		"HERALD_PROVIDERS__DEMO__BASE_URL="+s.url, "HERALD_PROVIDERS__DEMO__DEFAULT_MODEL=scripted",
-		"HERALD_TURN__STREAM_EDIT_MS=150", "HERALD_OUTBOX__CHANNEL_INTERVAL_MS=0",
+		"HERALD_TURN__STREAM_EDIT_MS=150", "HERALD_OUTBOX__CHANNEL_INTERVAL_MS=0")...,
 	))
 	if err != nil {
 		return err
