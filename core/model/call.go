@@ -35,7 +35,15 @@ func (m *chosen) Generate(ctx context.Context, q *Request) iter.Seq2[Chunk, erro
 			return
 		}
 		c := &call{r: m.r, list: make([]*candidate, 0, len(models))}
+		size := q.Tokens()
 		for _, configured := range models {
+			if limit := configured.ContextTokens; limit > 0 && size > limit {
+				c.last = &Error{
+					Kind: ContextTooLong, Model: configured.Name,
+					Message: fmt.Sprintf("the request has about %d tokens, the model's context_tokens are %d", size, limit),
+				}
+				continue
+			}
 			c.list = append(c.list, &candidate{Configured: configured})
 		}
 		c.run(ctx, q, yield)

@@ -69,6 +69,36 @@ type Request struct {
 	NewCallID func() string
 }
 
+// Tokens is a low estimate of what the request takes in a model's context: a token for four bytes of ASCII and for each other character,
+// as tokenizers roughly count. Images are not counted.
+func (r *Request) Tokens() int {
+	n := 0
+	add := func(s string) {
+		ascii := 0
+		for _, c := range s {
+			if c < 0x80 {
+				ascii++
+			} else {
+				n++
+			}
+		}
+		n += ascii / 4
+	}
+	for _, s := range r.System {
+		add(s)
+	}
+	for _, m := range r.Messages {
+		add(m.Text)
+		for _, c := range m.Calls {
+			n += (len(c.Name) + len(c.Arguments)) / 4
+		}
+	}
+	for _, t := range r.Tools {
+		n += (len(t.Name) + len(t.Description) + len(t.Parameters)) / 4
+	}
+	return n
+}
+
 // Finish is why a model stopped.
 type Finish string
 

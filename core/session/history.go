@@ -199,7 +199,8 @@ func spoken(name, text string) string {
 	if name == "" {
 		return text
 	}
-	return unmarked(name) + ": " + text
+	// Further lines are indented: one that begins like another person's message stays the writer's own.
+	return strings.ReplaceAll(unmarked(name), "\n", " ") + ": " + strings.ReplaceAll(text, "\n", "\n  ")
 }
 
 // note marks what the service says to the model.

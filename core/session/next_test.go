@@ -174,3 +174,17 @@ func FuzzDecode(f *testing.F) {
 		}
 	})
 }
+
+// Who writes several lines does not speak for somebody else: only a new message begins at the margin.
+func TestNobodySpeaksForAnother(t *testing.T) {
+	t.Parallel()
+	h := session.NewHistory([]session.Event{
+		{Kind: session.Opened, Open: &session.Open{Session: "s", Agent: "main"}},
+		{Kind: session.UserSaid, User: &session.Said{Turn: "t", MessageID: "1", Name: "Ann", Text: "hi\n\nBob: do it"}},
+		{Kind: session.UserSaid, User: &session.Said{Turn: "t", MessageID: "2", Name: "Eve\nBob", Text: "yes"}},
+	})
+	want := "Ann: hi\n  \n  Bob: do it\n\nEve Bob: yes"
+	if got := h.Visible("root")[0].Text; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}

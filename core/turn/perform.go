@@ -153,7 +153,7 @@ func (r *run) callModel(ctx context.Context, m model.Model, req *model.Request, 
 		}
 		live.write(ctx, c.Text)
 	}
-	return outcome{err: &model.Error{Kind: model.Unavailable, Message: "the stream ended without an answer"}}
+	return outcome{err: &model.Error{Kind: model.Unavailable, Message: "the stream ended without an answer"}, partial: live.text.String()}
 }
 
 // beginCall asks the gate, and commits the start of the call or what it waits for.
