@@ -2,12 +2,9 @@ package policy
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -15,7 +12,6 @@ import (
 
 	"herald/core/conversation"
 	"herald/core/people"
-	"herald/core/session"
 	"herald/core/store"
 	"herald/core/tool"
 	"herald/core/tool/gate"
@@ -207,189 +203,4 @@ func (d *door) persons(ctx context.Context, s *gate.Set) (*gate.Set, error) {
 		}
 	}
 	return gate.NewSet(rules), nil
-}
-
-// request is what the decision about c depends on.
-func (d *door) request(ctx context.Context, c tool.Call) (gate.Request, error) {
-	askers := c.Askers
-	if len(askers) == 0 && c.Person != "" {
-		askers = []string{c.Person}
-	}
-	q := gate.Request{
-		Scoped: c.Turn != "" && c.Session != "", Tool: c.Name, Agent: c.Agent, Source: string(c.Conversation.Workspace.Platform()), Session: c.Session,
-		Askers: askers, Now: d.now.Add(d.o.Clock().Sub(d.since)), Unattended: c.Unattended, SingleOperator: d.o.SingleOperator(),
-	}
-	for _, b := range d.bypasses {
-		if b.Tool != c.Name || !b.Live(c.Session, q.Now) {
-			continue
-		}
-		admin, err := d.o.Admin(ctx, b.By)
-		if err != nil {
-			return q, fmt.Errorf("look up the role of %s: %w", b.By, err)
-		}
-		b.ByAdmin = admin
-		q.Bypasses = append(q.Bypasses, b)
-	}
-	root := ""
-	if rc := d.context; rc != nil {
-		q.Reads, q.Writes, root = rc.AllowFSReads, rc.AllowFSWrites, rc.WorkingDirectory
-	}
-	if p, ok := pathOf(c); ok {
-		rel, inside := gate.Canonical(root, p, links(root))
-		q.Path, q.HasPath, q.Outside = rel, inside, !inside
-	}
-	return q, nil
-}
-
-// pathOf is the path among the arguments of a call to a tool of files, read the way in which the tool reads it.
-func pathOf(c tool.Call) (string, bool) {
-	if !gate.IsFile(c.Name) {
-		return "", false
-	}
-	var a struct {
-		Path *string `json:"path"`
-	}
-	if json.Unmarshal(c.Arguments, &a) != nil || a.Path == nil {
-		return "", false
-	}
-	return *a.Path, true
-}
-
-// links reads symbolic links below root.
-func links(root string) func(string) (string, bool) {
-	return func(rel string) (string, bool) {
-		if root == "" {
-			return "", false
-		}
-		target, err := os.Readlink(filepath.Join(root, filepath.FromSlash(rel)))
-		return filepath.ToSlash(target), err == nil
-	}
-}
-
-// groups are the groups of all who ask, each once. The role is read only where it can make a difference.
-func (d *door) groups(ctx context.Context, c tool.Call) ([]string, error) {
-	roles := d.o.Roles()
-	if common, ok := roles.Common(); ok && (d.context == nil || d.context.SecurityGroup == "") {
-		return []string{common}, nil
-	}
-	askers := c.Askers
-	if len(askers) == 0 {
-		askers = []string{c.Person}
-	}
-	var out []string
-	for _, person := range askers {
-		role, ok := d.roles[person]
-		if !ok {
-			var err error
-			if role, err = d.o.Role(ctx, person); err != nil {
-				return nil, fmt.Errorf("look up the role of %s: %w", person, err)
-			}
-			if d.roles == nil {
-				d.roles = make(map[string]string)
-			}
-			d.roles[person] = role
-		}
-		if g := gate.GroupFor(d.context, role, roles); !slices.Contains(out, g) {
-			out = append(out, g)
-		}
-	}
-	return out, nil
-}
-
-// decision is the verdict with what the engine must know of it: who may decide, and whether an approval still counts.
-func (d *door) decision(ctx context.Context, c tool.Call, q gate.Request, v gate.Verdict) (tool.Decision, error) {
-	out := tool.Decision{Answer: v.Answer, Rule: d.why(ctx, v)}
-	switch {
-	case v.Answer == tool.Deny && v.By == gate.ByUnattended:
-		out.Refusal = session.ByNobody
-	case v.Answer == tool.Require && c.Approved != "":
-		return d.approved(ctx, c, q, v, out)
-	case v.Answer == tool.Require && v.Rule != nil:
-		r := v.Rule
-		out.Expires = time.Duration(r.ExpiresS) * time.Second
-		out.Deciders = slices.Clone(r.Deciders)
-		for i, who := range out.Deciders {
-			if who == gate.Asker && len(q.Askers) > 0 {
-				out.Deciders[i] = q.Askers[0]
-			}
-		}
-		if r.FourEyes && !q.SingleOperator {
-			out.Barred = q.Askers
-		}
-		if r.FourEyes && q.SingleOperator {
-			out.Rule += "; the one who asked may decide, because this installation has a single operator"
-		}
-		out.Who = d.who(ctx, r, q)
-	}
-	return out, nil
-}
-
-// approved judges an approval by the rules and the rights of now.
-func (d *door) approved(ctx context.Context, c tool.Call, q gate.Request, v gate.Verdict, out tool.Decision) (tool.Decision, error) {
-	if v.By == gate.ByUnreadable {
-		out.Answer, out.Refusal = tool.Deny, session.ByUnreadable
-		return out, nil
-	}
-	admin, err := d.o.Admin(ctx, c.Approved)
-	if err != nil {
-		return tool.Decision{}, fmt.Errorf("look up the role of %s: %w", c.Approved, err)
-	}
-	name, _ := d.o.Name(ctx, c.Approved)
-	if !gate.MayDecide(v.Rule, q.Askers, c.Approved, admin, q.SingleOperator) {
-		out.Answer, out.Refusal, out.Rule = tool.Deny, session.ByLapse, fmt.Sprintf("%s approved it and may not decide any more; %s", name, out.Rule)
-		return out, nil
-	}
-	out.Answer, out.Rule = tool.Allow, fmt.Sprintf("%s approved it; %s", name, out.Rule)
-	return out, nil
-}
-
-// why says what made a verdict, for people and for the log.
-func (d *door) why(ctx context.Context, v gate.Verdict) string {
-	rule := ""
-	if r := v.Rule; r != nil {
-		rule = "rule " + r.ID
-		if r.Note != "" {
-			rule += " (" + r.Note + ")"
-		}
-	}
-	switch v.By {
-	case gate.ByRule:
-		return rule
-	case gate.ByBypass:
-		name, _ := d.o.Name(ctx, v.Bypass.By)
-		until := "this session"
-		if !v.Bypass.Until.IsZero() {
-			until = v.Bypass.Until.UTC().Format("15:04 MST")
-		}
-		return strings.TrimSuffix(fmt.Sprintf("%s let this tool through until %s; %s", name, until, rule), "; ")
-	case gate.ByNothing:
-		return "no rule speaks of this call"
-	case gate.ByContext:
-		return "the run context lets this path through"
-	case gate.ByUnattended:
-		return strings.TrimSuffix("nobody is there to decide; "+rule, "; ")
-	default:
-		return string(v.By)
-	}
-}
-
-// who names the deciders for the card.
-func (d *door) who(ctx context.Context, r *gate.Rule, q gate.Request) string {
-	var names []string
-	for _, who := range r.Deciders {
-		switch who {
-		case gate.Admins:
-			names = append(names, "an admin")
-		case gate.Asker:
-			names = append(names, "the person who asked")
-		default:
-			name, _ := d.o.Name(ctx, who)
-			names = append(names, name)
-		}
-	}
-	out := strings.Join(names, " or ")
-	if r.FourEyes && !q.SingleOperator {
-		out += ", but not who asked"
-	}
-	return out
 }
