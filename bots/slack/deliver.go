@@ -107,6 +107,11 @@ func (a *Adapter) receipt(ctx context.Context, method, prefix, ts string, err er
 
 func (a *Adapter) sendResponse(ctx context.Context, p *chat.Post) (chat.Receipt, error) {
 	url, ok := a.responses.take(p.Interaction)
+	if user := invoker(p.Interaction); !ok && user != "" {
+		// Another process took the interaction, or its address is used up: what was meant for one person stays so.
+		ts, err := a.api.PostEphemeralContext(ctx, p.Conversation.Channel, user, append(content(p), options(p)...)...)
+		return a.receipt(ctx, ephemeralMethod, ephemeralReceipt, ts, err)
+	}
 	if !ok {
 		return chat.Receipt{}, &chat.Refused{Code: "interaction_over", Reason: "the interaction cannot be answered directly any more; the answer goes into the channel", Gone: true}
 	}

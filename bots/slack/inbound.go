@@ -202,7 +202,7 @@ func (a *Adapter) readSlash(who *self, c *slash) reading {
 	direct := strings.HasPrefix(c.Channel, "D")
 	now := a.opt.Now()
 	return reading{in: &chat.Inbound{
-		Kind: chat.Command, App: c.App, Conversation: chat.Conversation{Workspace: who.workspace, Channel: c.Channel}, MessageID: c.Trigger,
+		Kind: chat.Command, App: c.App, Conversation: chat.Conversation{Workspace: who.workspace, Channel: c.Channel}, MessageID: invocation(c.Trigger, c.User),
 		Order: order(stamp(now)), SentAt: now.UTC(), Text: markup.FromSlackText(c.Text, markup.Names{}), Direct: direct, Addressed: true,
 		Sender: chat.Sender{Identity: identity(firstOf(c.TeamID, who.team), c.User), Name: c.UserName},
 	}}
@@ -227,7 +227,7 @@ func (a *Adapter) readClick(who *self, c *interactive) reading {
 	now := a.opt.Now()
 	in := &chat.Inbound{
 		Kind: chat.Click, App: c.App, Conversation: chat.Conversation{Workspace: who.workspace, Channel: channel, Thread: firstOf(m.Thread, c.Container.Thread)},
-		MessageID: c.Trigger, Order: order(stamp(now)), SentAt: now.UTC(), Direct: strings.HasPrefix(channel, "D"), Addressed: true,
+		MessageID: invocation(c.Trigger, c.User.ID), Order: order(stamp(now)), SentAt: now.UTC(), Direct: strings.HasPrefix(channel, "D"), Addressed: true,
 		Sender: chat.Sender{Identity: identity(firstOf(c.User.Team, c.Team.ID, who.team), c.User.ID), Name: firstOf(c.User.UserName, c.User.Name)},
 		Action: act.Value, Value: act.Selected.Value,
 	}

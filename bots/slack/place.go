@@ -22,6 +22,18 @@ func userOf(id chat.IdentityID) string {
 	return user
 }
 
+// invocation names an interaction for core: by Slack's id and by who caused it, so that any process can answer that person.
+func invocation(trigger, user string) string { return trigger + ":" + user }
+
+// invoker is who caused an interaction; "" when its name does not say.
+func invoker(id string) string {
+	i := strings.LastIndexByte(id, ':')
+	if i < 0 {
+		return ""
+	}
+	return id[i+1:]
+}
+
 // place is where a message stands for core. In a channel a thread is a conversation, and a message outside of threads opens one. In a direct
 // message one conversation is open, except where the surface for AI apps makes each message the root of a thread.
 func place(team, channel string, direct, surface bool, ts, thread string) chat.Conversation {
