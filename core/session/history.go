@@ -13,6 +13,10 @@ import (
 // OldResultRunes is how much of a tool's result stays in the history after its turn: a model that needs the rest can ask again.
 const OldResultRunes = 10_000
 
+// OldAnswerRunes is how much of a model's own answer stays in the history after its turn: the beginning and the end of a longer one. A
+// single huge answer would otherwise fill the context for good.
+const OldAnswerRunes = 40_000
+
 // What stands in the history for what is missing.
 const (
 	removed     = "[removed]"
@@ -20,6 +24,7 @@ const (
 	noText      = "(no text)"
 	goOn        = "(Please go on.)"
 	oldResult   = "[This long result was left out; call the tool again if it is needed.]"
+	oldMiddle   = "\n\n[The middle of this long answer was left out.]\n\n"
 	summaryHead = "Summary of the conversation before this point:\n\n"
 )
 
@@ -182,12 +187,26 @@ func (h *History) age() {
 			continue
 		}
 		for j := range t.items {
-			if i := &t.items[j]; i.role == model.Tool && utf8.RuneCountInString(i.text) > OldResultRunes {
+			switch i := &t.items[j]; {
+			case i.role == model.Tool && utf8.RuneCountInString(i.text) > OldResultRunes:
 				i.text = oldResult
+			case i.role == model.Assistant && len(i.text) > OldAnswerRunes:
+				i.text = middleOut(i.text, OldAnswerRunes)
 			}
 			t.items[j].images = nil
 		}
 	}
+}
+
+// middleOut leaves the middle of a text out that has more than n runes.
+func middleOut(s string, n int) string {
+	r := []rune(s)
+	if len(r) <= n {
+		return s
+	}
+	n -= utf8.RuneCountInString(oldMiddle) // what is left is n runes long, and not shortened again
+	tail := n / 4
+	return string(r[:n-tail]) + oldMiddle + string(r[len(r)-tail:])
 }
 
 // spoken is what a person said, with their name where several may speak.

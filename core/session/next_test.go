@@ -3,8 +3,10 @@ package session_test
 import (
 	"encoding/json"
 	"errors"
+	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -186,5 +188,30 @@ func TestNobodySpeaksForAnother(t *testing.T) {
 	want := "Ann: hi\n  \n  Bob: do it\n\nEve Bob: yes"
 	if got := h.Visible("root")[0].Text; got != want {
 		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// What one turn needed whole is shortened after it: a huge answer would fill the context for good.
+func TestOldTextsAreShortened(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("ä", session.OldAnswerRunes) + "end"
+	log := append(begin(asked("a", session.Traits{})),
+		session.Finish("root", "a", session.Done, strings.Repeat("x", session.OldResultRunes+1)),
+		session.Event{Kind: session.ModelAnswered, Frame: "root", Model: &session.Answer{Text: long}})
+	h := session.NewHistory(log)
+	if ms := h.Visible("root"); ms[3].Text != long || len(ms[2].Text) <= session.OldResultRunes {
+		t.Error("they were shortened during the turn")
+	}
+	h.Add(session.Event{Kind: session.TurnAnswered, Answered: &session.Answered{}})
+	ms := h.Visible("root")
+	if n := utf8.RuneCountInString(ms[3].Text); n != session.OldAnswerRunes || !strings.HasSuffix(ms[3].Text, "end") || !strings.HasPrefix(ms[3].Text, "ää") {
+		t.Errorf("the answer has %d runes after its turn", n)
+	}
+	if len(ms[2].Text) > 200 {
+		t.Errorf("the result has %d bytes after its turn", len(ms[2].Text))
+	}
+	h.Add(session.Event{Kind: session.TurnAnswered, Answered: &session.Answered{}})
+	if h.Visible("root")[3].Text != ms[3].Text {
+		t.Error("it is shortened again with each turn, so that no prefix is stable")
 	}
 }
