@@ -14,7 +14,7 @@ import (
 
 func TestDefaults(t *testing.T) {
 	t.Parallel()
-	cfg := mustLoad(t, config.Options{Dir: "/work", Env: []string{home}, ReadFile: disk{}.read})
+	cfg := mustLoad(t, config.Options{Dir: "/home/ada/job", Env: []string{home}, ReadFile: disk{}.read})
 	if cfg.File != "" || len(cfg.Providers)+len(cfg.Models)+len(cfg.Admins) != 0 {
 		t.Errorf("something is configured where nothing was given: %+v", cfg)
 	}
@@ -167,12 +167,12 @@ func TestUnreadableFile(t *testing.T) {
 func TestPathsAreAbsolute(t *testing.T) {
 	t.Parallel()
 	cfg := mustLoad(t, config.Options{
-		File: "/etc/herald/herald.toml", Dir: "/work",
+		File: "/etc/herald/herald.toml", Dir: "/home/ada/job",
 		Env:      []string{home, "HERALD_SKILLS__DIR=skills", "HERALD_FILES__DIR=~/files"},
 		ReadFile: disk{"/etc/herald/herald.toml": "data_dir = \"data\"\n[agents]\ndir = \"../agents\"\n[store]\nurl = \"sqlite:x.db\"\n"}.read,
 	})
 	got := []string{cfg.DataDir, cfg.Agents.Dir, cfg.Skills.Dir, cfg.Files.Dir, cfg.Store.Target.Path, cfg.Socket}
-	want := []string{"/etc/herald/data", "/etc/agents", "/work/skills", "/home/ada/files", "/etc/herald/x.db", "/etc/herald/data/herald.sock"}
+	want := []string{"/etc/herald/data", "/etc/agents", "/home/ada/job/skills", "/home/ada/files", "/etc/herald/x.db", "/etc/herald/data/herald.sock"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("paths differ (-want +got):\n%s", diff)
 	}

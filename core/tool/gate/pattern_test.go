@@ -88,7 +88,7 @@ func TestCanonicalPaths(t *testing.T) {
 	links := map[string]string{
 		"data/out":      "../secrets",
 		"data/far":      "../../elsewhere",
-		"data/abs":      "/work/secrets/key",
+		"data/abs":      "/home/ada/job/secrets/key",
 		"data/gone":     "/etc/passwd",
 		"data/loop":     "loop",
 		"data/in":       "sub",
@@ -105,13 +105,13 @@ func TestCanonicalPaths(t *testing.T) {
 		{"the folder itself", ".", ".", true},
 		{"nothing", "", ".", true},
 		{"a way out", "../x", "", false},
-		{"a way out that comes back", "../work/data/x", "", false},
+		{"a way out that comes back", "../job/data/x", "", false},
 		{"a way out deep inside", "data/../../x", "", false},
-		{"absolute and inside", "/work/data/x", "data/x", true},
-		{"absolute and the folder", "/work", ".", true},
+		{"absolute and inside", "/home/ada/job/data/x", "data/x", true},
+		{"absolute and the folder", "/home/ada/job", ".", true},
 		{"absolute and outside", "/etc/passwd", "", false},
-		{"absolute beside", "/workshop/x", "", false},
-		{"absolute with a way out", "/work/../etc/passwd", "", false},
+		{"absolute beside", "/home/ada/jobshop/x", "", false},
+		{"absolute with a way out", "/home/ada/job/../etc/passwd", "", false},
 		{"a link out of the root of a grant", "data/out/key", "secrets/key", true},
 		{"a link out of the folder", "data/far/key", "", false},
 		{"an absolute link inside", "data/abs", "secrets/key", true},
@@ -123,7 +123,7 @@ func TestCanonicalPaths(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			got, ok := gate.Canonical("/work", tc.path, link)
+			got, ok := gate.Canonical("/home/ada/job", tc.path, link)
 			if got != tc.want || ok != tc.ok {
 				t.Errorf("%q became %q %v, want %q %v", tc.path, got, ok, tc.want, tc.ok)
 			}
