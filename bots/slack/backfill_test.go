@@ -24,8 +24,10 @@ func TestBackfillAtTheStart(t *testing.T) {
 		s.Say(slackfake.Say{Channel: dm, User: slackfake.Bob, Text: fmt.Sprint("direct ", i), Held: true})
 	}
 	s.Say(slackfake.Say{Channel: slackfake.Random, Text: "elsewhere", Held: true})
+	old := s.Say(slackfake.Say{Channel: slackfake.Random, Text: "before what was kept last", Held: true})
 	thread := chat.Conversation{Workspace: "slack:" + slackfake.Team, Channel: root.Channel, Thread: root.TS}
 	direct := chat.Conversation{Workspace: "slack:" + slackfake.Team, Channel: dm}
+	older := chat.Conversation{Workspace: "slack:" + slackfake.Team, Channel: slackfake.Random, Thread: old.TS}
 	r, c := &inbox{}, &counter{}
 	fails := 2
 	r.decide = func(_ context.Context, in *chat.Inbound) error {
@@ -38,7 +40,7 @@ func TestBackfillAtTheStart(t *testing.T) {
 	opt := options(t, s, r)
 	opt.Count, opt.BackfillPace = c.add, time.Millisecond
 	opt.Active = func(context.Context, time.Time) ([]slack.Active, error) {
-		return []slack.Active{{direct, time.Now()}, {thread, time.Now()}}, nil
+		return []slack.Active{{direct, time.Now()}, {thread, time.Now()}, {older, time.Now().Add(time.Hour)}}, nil
 	}
 	f := connect(t, s, opt)
 	f.connected(1)

@@ -85,6 +85,10 @@ type event struct {
 	message
 	Message  *message `json:"message"`
 	Previous *message `json:"previous_message"`
+	// Tokens are those that were revoked, by the ids of their users.
+	Tokens struct {
+		Bot []string `json:"bot"`
+	} `json:"tokens"`
 	// AssistantThread and AppContext mark a message of the surface for AI apps.
 	AppContext json.RawMessage `json:"app_context"`
 }

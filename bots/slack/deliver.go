@@ -35,7 +35,7 @@ const (
 const (
 	// textLimit is a tenth below Slack's 12,000, since the unit in which Slack counts is not documented.
 	textLimit = 10_800
-	// editLimit: chat.update takes a short text only; a longer one goes as a block.
+	// editLimit is the longest plain text that chat.update takes.
 	editLimit = 3_900
 	// maxResponseText is above every answer to a command; what is longer is cut by Slack.
 	maxResponseText = 30_000
@@ -152,13 +152,16 @@ func (a *Adapter) update(ctx context.Context, p *chat.Post, r chat.Receipt, fina
 		s, ok := errors.AsType[slackgo.SlackErrorResponse](err)
 		return ok && slices.Contains(words, s.Err)
 	}
-	opts := editContent(p)
+	opts := content(p)
 	ts, err := try(opts)
 	if says(err, "streaming_state_conflict") {
 		if _, _, err := a.api.StopStreamContext(ctx, p.Conversation.Channel, r.MessageID, name(p, !final)); err != nil && !says(err, "message_not_in_streaming_state", "stopped_by_user") {
 			return a.failed(ctx, stopMethod, err)
 		}
 		ts, err = try(opts)
+	}
+	if says(err, "msg_too_long") && p.Card == nil {
+		ts, err = try(blocks(p)) // a text that is too long for an edit may still be a block
 	}
 	if says(err, "invalid_blocks", "msg_blocks_too_long") {
 		// The same edit without what Slack dislikes, never a second message.
@@ -186,17 +189,9 @@ func options(p *chat.Post) []slackgo.MsgOption {
 	return opts
 }
 
-// content is what a new message says.
+// content is what a message says.
 func content(p *chat.Post) []slackgo.MsgOption {
 	if p.Card == nil {
-		return []slackgo.MsgOption{slackgo.MsgOptionMarkdownText(p.Text)}
-	}
-	return blocks(p)
-}
-
-// editContent is what an edited message says; a longer text goes as a block, since the text of chat.update is short.
-func editContent(p *chat.Post) []slackgo.MsgOption {
-	if p.Card == nil && utf8.RuneCountInString(p.Text) <= editLimit {
 		return []slackgo.MsgOption{slackgo.MsgOptionMarkdownText(p.Text)}
 	}
 	return blocks(p)

@@ -66,6 +66,38 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
+// A rate limit that names no pause is one all the same.
+func TestLimitWithoutAPause(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []slackfake.FaultKind{slackfake.RateLimit, slackfake.LimitBody} {
+		s := world(t, slackfake.Options{})
+		f := connect(t, s, options(t, s, &inbox{}))
+		p := asked(t, s, f)
+		p.Live = false
+		s.Inject(slackfake.Fault{Method: "chat.postMessage", Kind: kind})
+		_, err := f.adapter.Send(within(t), p)
+		if o, ok := errors.AsType[*chat.Outage](err); !ok || !o.NotSent || o.RetryAfter < time.Second || o.Whole {
+			t.Errorf("%s: got %+v, want an outage of one channel, certainly not sent, with a pause", kind, err)
+		}
+	}
+}
+
+// An answer that says neither yes nor no leaves it open whether the message stands.
+func TestMuteAnswer(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []slackfake.FaultKind{slackfake.Mute, slackfake.HTML, slackfake.ApplyError, slackfake.Reset} {
+		s := world(t, slackfake.Options{})
+		f := connect(t, s, options(t, s, &inbox{}))
+		p := asked(t, s, f)
+		p.Live = false
+		s.Inject(slackfake.Fault{Method: "chat.postMessage", Kind: kind})
+		_, err := f.adapter.Send(within(t), p)
+		if o, ok := errors.AsType[*chat.Outage](err); !ok || o.NotSent || o.Dead {
+			t.Errorf("%s: got %+v, want an outage whose outcome is unknown", kind, err)
+		}
+	}
+}
+
 // After a token has died there is no further call.
 func TestDeadTokenIsLeftAlone(t *testing.T) {
 	t.Parallel()

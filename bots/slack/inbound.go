@@ -39,6 +39,9 @@ func (a *Adapter) read(who *self, o *outer) reading {
 	case "agent_session_stopped":
 		return a.readStop(o, e)
 	case "tokens_revoked", "app_uninstalled":
+		if o.team() != who.team || e.Type == "tokens_revoked" && len(e.Tokens.Bot) == 0 {
+			return counted(e.Type) // another workspace's, or a person's
+		}
 		why := "Slack says that the app was removed from the workspace (" + e.Type + "); " + token
 		a.dead.CompareAndSwap(nil, &why)
 		a.log.Error("the app was removed from the workspace", "event", e.Type)

@@ -167,17 +167,36 @@ func TestReadThreadsPolicy(t *testing.T) {
 
 func TestReadRemoval(t *testing.T) {
 	t.Parallel()
-	a := bare(t, Options{})
-	a.state.set(nil)
-	if got := a.read(a.who.Load(), body(`{"type":"app_uninstalled"}`)); got.what != "app_uninstalled" {
-		t.Errorf("got %+v", got)
-	}
-	if a.Ready() == nil {
-		t.Error("the app was removed, and the adapter says that all is well")
-	}
-	_, err := a.Send(t.Context(), &chat.Post{Conversation: chat.Conversation{Workspace: "slack:T1", Channel: "C1"}, DeliveryID: "d", Text: "x"})
-	if o, ok := err.(*chat.Outage); !ok || !o.Dead || !o.NotSent { //nolint:errorlint // the adapter's own value
-		t.Errorf("a send after the removal: %v", err)
+	other := body(`{"type":"app_uninstalled"}`)
+	other.Authorizations[0].TeamID = "T2"
+	for _, tt := range []struct {
+		name string
+		body *outer
+		dead bool
+	}{
+		{"uninstalled", body(`{"type":"app_uninstalled"}`), true},
+		{"bot token revoked", body(`{"type":"tokens_revoked","tokens":{"bot":["UBOT"]}}`), true},
+		{"a person's token revoked", body(`{"type":"tokens_revoked","tokens":{"oauth":["U1"]}}`), false},
+		{"uninstalled elsewhere", other, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			a := bare(t, Options{})
+			a.state.set(nil)
+			if got := a.read(a.who.Load(), tt.body); got.in != nil || got.what == "" {
+				t.Errorf("got %+v", got)
+			}
+			if ready := a.Ready() == nil; ready == tt.dead {
+				t.Errorf("ready is %v", ready)
+			}
+			if !tt.dead {
+				return
+			}
+			_, err := a.Send(t.Context(), &chat.Post{Conversation: chat.Conversation{Workspace: "slack:T1", Channel: "C1"}, DeliveryID: "d", Text: "x"})
+			if o, ok := err.(*chat.Outage); !ok || !o.Dead || !o.NotSent { //nolint:errorlint // the adapter's own value
+				t.Errorf("a send after the removal: %v", err)
+			}
+		})
 	}
 }
 

@@ -145,6 +145,37 @@ func TestRefreshMakesBeforeItBreaks(t *testing.T) {
 	}
 }
 
+// What came over the old connection is acknowledged there, also after the new one stands.
+func TestRefreshDrains(t *testing.T) {
+	t.Parallel()
+	s := world(t, slackfake.Options{Notice: 5 * time.Second, AckTimeout: 10 * time.Second})
+	release, entered := make(chan struct{}), make(chan struct{}, 1)
+	r := &inbox{decide: func(ctx context.Context, in *chat.Inbound) error {
+		if in.Text != "slow" {
+			return nil
+		}
+		entered <- struct{}{}
+		select {
+		case <-release:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}}
+	f := connect(t, s, options(t, s, r))
+	f.connected(1)
+	told := s.Say(slackfake.Say{Text: "slow"})
+	<-entered
+	s.Disconnect("", "refresh_requested")
+	f.connected(2)
+	f.probe("on the new connection")
+	close(release)
+	f.wait("the slow one is acknowledged", func(v slackfake.View) bool { return v.Acked(told.Events...) })
+	if c := s.Counts(); c.Redelivered != 0 {
+		t.Errorf("%d events were sent again", c.Redelivered)
+	}
+}
+
 func TestComesBack(t *testing.T) {
 	t.Parallel()
 	for name, trouble := range map[string]func(*slackfake.Server){
@@ -191,18 +222,23 @@ func TestSilenceIsNoticed(t *testing.T) {
 	f.probe("back")
 }
 
-// An idle connection whose server pings and answers pings stays.
+// An idle connection stays as long as the server answers pings, and also when it alone sends them.
 func TestIdleConnectionStays(t *testing.T) {
 	t.Parallel()
-	s := world(t, slackfake.Options{PingEvery: 20 * time.Millisecond})
-	opt := options(t, s, &inbox{})
-	opt.PingEvery = 20 * time.Millisecond
-	f := connect(t, s, opt)
-	f.connected(1)
-	<-time.After(500 * time.Millisecond) // the time itself is what is tested: 25 intervals
-	f.probe("still there")
-	if c := s.Counts(); c.Connected != 1 {
-		t.Errorf("%d connections were made", c.Connected)
+	for name, every := range map[string]time.Duration{"both ping": 20 * time.Millisecond, "only we ping": time.Hour} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := world(t, slackfake.Options{PingEvery: every})
+			opt := options(t, s, &inbox{})
+			opt.PingEvery = 40 * time.Millisecond
+			f := connect(t, s, opt)
+			f.connected(1)
+			<-time.After(600 * time.Millisecond) // the time itself is what is tested: 15 intervals
+			f.probe("still there")
+			if c := s.Counts(); c.Connected != 1 {
+				t.Errorf("%d connections were made", c.Connected)
+			}
+		})
 	}
 }
 
@@ -271,6 +307,15 @@ func TestUnknownIsAcknowledgedAndCounted(t *testing.T) {
 	s.Frame("", `{"type":"events_api","envelope_id":"e-2","payload":`)
 	s.Frame("", `not json at all`)
 	f.probe("after all that")
+	f.wait("the envelope that nobody knows is acknowledged", func(v slackfake.View) bool {
+		acks := 0
+		for _, rec := range v.Journal() {
+			if rec.Kind == slackfake.AckUnknown && (rec.Envelope == "e-1" || rec.Envelope == "e-2") {
+				acks++
+			}
+		}
+		return acks == 2
+	})
 	for _, what := range []string{"unknown_event", "subtype_new_subtype", "malformed", "outer_app_rate_limited", "unknown_envelope"} {
 		if c.get(what) == 0 {
 			t.Errorf("%s was not counted: %v", what, c.n)

@@ -83,6 +83,20 @@ func TestStream(t *testing.T) {
 	}
 }
 
+// Where more text changes what stood before, the final text replaces it.
+func TestStreamIsCorrected(t *testing.T) {
+	t.Parallel()
+	s := world(t, slackfake.Options{})
+	f := connect(t, s, options(t, s, &inbox{}))
+	p := asked(t, s, f)
+	r := send(t, f.adapter, p)
+	edit(t, f.adapter, p, r, "Other words and more ", false)
+	edit(t, f.adapter, p, r, "Other words, all of them.", true)
+	if m := f.stands(p, "Other words, all of them."); m.Stream != slackfake.Stopped || live(m) {
+		t.Errorf("it is %s, live %v", m.Stream, live(m))
+	}
+}
+
 // Whatever ends a stream on the way, the whole text stands in its message at the end.
 func TestStreamTroubles(t *testing.T) {
 	t.Parallel()
@@ -214,15 +228,31 @@ func TestStreamBudget(t *testing.T) {
 	}
 }
 
-// A long text is edited as a block, for the text of an edit is short.
+// A long text is edited whole; where Slack takes it only as a block it becomes one, and where it takes no block a plain text.
 func TestLongEdit(t *testing.T) {
 	t.Parallel()
-	s := world(t, slackfake.Options{})
-	f := connect(t, s, options(t, s, &inbox{}))
-	p := asked(t, s, f)
-	p.ReplyTo = ""
-	r := send(t, f.adapter, p)
-	long := strings.Repeat("A sentence of some words. ", 400)
-	edit(t, f.adapter, p, r, long, true)
-	f.stands(p, long)
+	long := strings.TrimSpace(strings.Repeat("A sentence of some words. ", 400))
+	for name, words := range map[string][]string{"at once": nil, "as a block": {"msg_too_long"}, "as plain text": {"msg_too_long", "msg_blocks_too_long"}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := world(t, slackfake.Options{})
+			f := connect(t, s, options(t, s, &inbox{}))
+			p := asked(t, s, f)
+			p.ReplyTo = ""
+			r := send(t, f.adapter, p)
+			for _, w := range words {
+				s.Inject(slackfake.Fault{Method: "chat.update", Kind: slackfake.Refusal, Error: w})
+			}
+			edit(t, f.adapter, p, r, long, true)
+			if len(words) < 2 {
+				f.stands(p, long)
+				return
+			}
+			var m slackfake.Message
+			s.Look(func(v slackfake.View) { m = *v.Message(p.Conversation.Channel, r.MessageID) })
+			if !strings.HasPrefix(m.Text, "A sentence") || len(m.Blocks) > 0 || live(&m) {
+				t.Errorf("stands %.40q with blocks %.40s", m.Text, m.Blocks)
+			}
+		})
+	}
 }

@@ -3,6 +3,7 @@ package slack_test
 import (
 	"context"
 	"strings"
+	"sync"
 	"testing"
 
 	"herald/bots/bottest/slackfake"
@@ -33,6 +34,45 @@ func TestAssistantThread(t *testing.T) {
 		if got := thread(v).Title; got != "Plan a trip" {
 			t.Errorf("a later message changed the title to %q", got)
 		}
+	})
+}
+
+// A status that lands after the answer is taken back.
+func TestLateStatusIsTakenBack(t *testing.T) {
+	t.Parallel()
+	hold := make(chan struct{})
+	var once sync.Once
+	s := world(t, slackfake.Options{App: slackfake.App{AssistantView: true}, Observe: func(stage slackfake.Stage, c slackfake.Call) {
+		if stage == slackfake.Arrived && c.Method == "assistant.threads.setStatus" && c.Args["status"] != "" {
+			<-hold
+		}
+	}})
+	defer once.Do(func() { close(hold) })
+	r := &inbox{}
+	f := connect(t, s, options(t, s, r))
+	f.connected(1)
+	told := s.OpenAssistant(slackfake.Alice, "")
+	f.wait("prompts are proposed", func(v slackfake.View) bool { return len(v.Thread(told.Channel, told.Thread).Prompts) > 0 })
+	said := s.Say(slackfake.Say{Channel: told.Channel, Thread: told.Thread, Text: "Quick"})
+	f.wait("the message is acknowledged and the status on its way", func(v slackfake.View) bool {
+		for _, rec := range v.Journal() {
+			if rec.Kind == slackfake.Called && rec.Method == "assistant.threads.setStatus" {
+				return v.Acked(said.Events...)
+			}
+		}
+		return false
+	})
+	c := chat.Conversation{Workspace: "slack:" + slackfake.Team, Channel: told.Channel, Thread: told.Thread}
+	send(t, f.adapter, &chat.Post{Conversation: c, DeliveryID: "d", Text: "Done."})
+	once.Do(func() { close(hold) })
+	f.wait("the last word about the status is that there is none", func(v slackfake.View) bool {
+		sets, last := 0, ""
+		for _, rec := range v.Journal() {
+			if rec.Kind == slackfake.StatusSet {
+				sets, last = sets+1, rec.Text
+			}
+		}
+		return sets == 2 && last == ""
 	})
 }
 
