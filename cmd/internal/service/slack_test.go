@@ -201,3 +201,72 @@ func TestSlackReadsBackAfterTheStart(t *testing.T) {
 	}
 	second.only(told.Channel, told.TS, 2)
 }
+
+// Two replicas, each with a socket, get the message and the mention of one text, each twice: one answer stands.
+func TestSlackTwoReplicasAnswerOnce(t *testing.T) {
+	t.Parallel()
+	st := memory.New(memory.Options{})
+	t.Cleanup(func() { _ = st.Close() })
+	keep := func(o *service.Options) { o.Store = st }
+	first := onSlack(t, slackfake.Options{}, keep)
+	second := &slackRig{start(t, slackConfig(t, first.slack), keep), first.slack}
+	second.wait("both are connected", func(v slackfake.View) bool { return v.Counts().Sockets == 2 })
+	var roots []slackfake.Told
+	for i := range 10 {
+		roots = append(roots, first.slack.Say(slackfake.Say{Channel: slackfake.Random, Text: fmt.Sprint(mention, "number ", i), Copies: 2}))
+	}
+	for i, told := range roots {
+		if got := first.said(told.Channel, told.TS, 1); !strings.Contains(got[0], fmt.Sprint("number ", i)) {
+			t.Errorf("thread %d has the answer %q", i, got[0])
+		}
+	}
+	for _, told := range roots {
+		first.only(told.Channel, told.TS, 1)
+	}
+}
+
+// A preview that Slack attaches, and an edit by its writer, make no second answer; an edit before the turn is not told twice.
+func TestSlackUnfurlAndEditAnswerOnce(t *testing.T) {
+	t.Parallel()
+	r := onSlack(t, slackfake.Options{}, nil)
+	told := r.slack.Say(slackfake.Say{Text: mention + "see https://example.org/x"})
+	if _, err := r.slack.Unfurl(told.Channel, told.TS); err != nil {
+		t.Fatal(err)
+	}
+	r.said(told.Channel, told.TS, 1)
+	if _, err := r.slack.Unfurl(told.Channel, told.TS); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.slack.Edit(told.Channel, told.TS, mention+"see https://example.org/y"); err != nil {
+		t.Fatal(err)
+	}
+	r.only(told.Channel, told.TS, 1)
+}
+
+// Under Slack's own pace of a channel nothing is lost, doubled or reordered.
+func TestSlackRateLimit(t *testing.T) {
+	t.Parallel()
+	r := onSlack(t, slackfake.Options{Pace: slackfake.Pace{PerChannel: 100 * time.Millisecond, Burst: 2}}, nil)
+	root := r.slack.Say(slackfake.Say{Channel: slackfake.Random, Text: mention + "begin"})
+	r.said(root.Channel, root.TS, 1)
+	const n = 6
+	var roots []slackfake.Told
+	for i := range n {
+		roots = append(roots, r.slack.Say(slackfake.Say{Channel: slackfake.Random, Text: fmt.Sprint(mention, "burst ", i)}))
+	}
+	for i, told := range roots {
+		if got := r.said(told.Channel, told.TS, 1); len(got) != 1 || !strings.Contains(got[0], fmt.Sprint("burst ", i)) {
+			t.Errorf("thread %d has %q", i, got)
+		}
+	}
+	refused := 0
+	for _, rec := range r.slack.Journal() {
+		if rec.Kind == slackfake.Refused && rec.Code == "ratelimited" {
+			refused++
+		}
+	}
+	if refused == 0 {
+		t.Error("Slack's limit was never hit, so nothing was tested")
+	}
+	t.Logf("%d calls were refused by the limit", refused)
+}
