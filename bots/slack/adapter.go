@@ -99,6 +99,7 @@ type Adapter struct {
 	responses *responses
 	streams   *streams
 	surfaces  *surfaces
+	names     *names
 	sides     chan struct{} // one place for each call beside the answers
 	lanes     *lanes
 	clicks    chan struct{} // one place for each interaction under way
@@ -160,7 +161,7 @@ func New(opt Options) (*Adapter, error) {
 	if opt.Sentence == nil {
 		opt.Sentence = func(error) string { return textFailed }
 	}
-	a := &Adapter{opt: opt, http: opt.HTTP, log: opt.Log, responses: newResponses(opt.Now), streams: newStreams(opt.Now), surfaces: newSurfaces(), sides: make(chan struct{}, asides), clicks: make(chan struct{}, maxClicks)}
+	a := &Adapter{opt: opt, http: opt.HTTP, log: opt.Log, responses: newResponses(opt.Now), streams: newStreams(opt.Now), surfaces: newSurfaces(), names: newNames(opt.Now), sides: make(chan struct{}, asides), clicks: make(chan struct{}, maxClicks)}
 	a.api = slackgo.New(opt.BotToken, slackgo.OptionHTTPClient(opt.HTTP), slackgo.OptionAPIURL(opt.APIURL))
 	a.lanes = newLanes(opt.Lanes, opt.Backlog, a.log)
 	return a, nil

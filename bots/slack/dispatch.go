@@ -91,6 +91,11 @@ func (a *Adapter) hand(ctx context.Context, r *reading) error {
 	if r.in.Addressed && r.in.Kind == chat.Message {
 		a.streams.wrote(r.in)
 	}
+	if r.in.Addressed && r.msg != nil && !r.in.Sender.Bot && r.in.Kind != chat.Delete {
+		a.meet(ctx, r.msg)
+		r.in.Text = a.markdown(a.who.Load(), r.msg)
+		r.in.Sender.Name, _ = a.names.get(r.msg.User)
+	}
 	fresh := false
 	if r.surface {
 		joined, err := a.opt.Joined(ctx, r.in.Conversation)

@@ -17,6 +17,8 @@ type reading struct {
 	// opened is an event that says that somebody looks at an empty conversation; surface: it was written on the surface for AI apps.
 	opened  *event
 	surface bool
+	// msg is what in was made of.
+	msg *message
 }
 
 func counted(what string) reading { return reading{what: what} }
@@ -154,7 +156,7 @@ func (a *Adapter) inbound(who *self, o *outer, e *event, m *message, kind chat.K
 	in := &chat.Inbound{
 		Kind: kind, App: o.App, Conversation: place(team, e.Channel, direct, e.surface(), m.TS, m.Thread), MessageID: m.TS, Direct: direct,
 		Sender: chat.Sender{
-			Identity: identity(home, sender), Name: m.Username, Bot: bot,
+			Identity: identity(home, sender), Name: m.Username, Bot: bot, // a person's name is asked for later
 			Self: who.wrote(m),
 		},
 	}
@@ -172,7 +174,7 @@ func (a *Adapter) address(in *chat.Inbound, who *self, m *message) reading {
 	in.MassMention = t.everybody
 	in.Addressed = in.Direct || in.Mentioned
 	asks := !in.Addressed && m.Thread != "" && !in.Sender.Self && !t.somebody && a.threads(in.Conversation.Channel) == ThreadsAlways
-	return reading{in: in, asks: asks}
+	return reading{in: in, asks: asks, msg: m}
 }
 
 func (a *Adapter) threads(channel string) Threads {

@@ -51,7 +51,8 @@ func (a *Adapter) markdown(who *self, m *message) string {
 		if id == who.user {
 			return name
 		}
-		return ""
+		known, _ := a.names.get(id)
+		return known
 	}}
 	text := markup.FromSlackMessage(m.Text, m.Blocks, m.Attachments, names)
 	if strings.HasPrefix(strings.TrimSpace(m.Text), "<@"+who.user) {
