@@ -260,6 +260,43 @@ func TestAttemptsSpread(t *testing.T) {
 	}
 }
 
+// A token that dies later is not tried again, and the adapter says so; what an operator can mend without a new token is probed slowly.
+func TestFatalLater(t *testing.T) {
+	t.Parallel()
+	for word, again := range map[string]bool{"token_revoked": false, "invalid_auth": false, "team_disabled": true} {
+		t.Run(word, func(t *testing.T) {
+			t.Parallel()
+			s := world(t, slackfake.Options{})
+			c := &counter{}
+			opt := options(t, s, &inbox{})
+			opt.Count, opt.SlowProbe = c.add, 20*time.Millisecond
+			f := connect(t, s, opt)
+			f.connected(1)
+			s.Inject(slackfake.Fault{Method: "apps.connections.open", Kind: slackfake.Refusal, Error: word, Times: -1})
+			s.Sever("")
+			f.wait("it was tried", func(v slackfake.View) bool { return v.Counts().Faulted > 0 })
+			if again {
+				f.wait("it is probed", func(v slackfake.View) bool { return v.Counts().Faulted > 2 })
+				s.Heal()
+				f.connected(2)
+				f.probe("back")
+				return
+			}
+			deadline := within(t)
+			for c.get("given_up") == 0 && deadline.Err() == nil {
+				<-time.After(time.Millisecond)
+			}
+			<-time.After(150 * time.Millisecond) // seven probes would fit
+			if n := s.Counts().Faulted; n != 1 {
+				t.Errorf("it was tried %d times", n)
+			}
+			if err := f.adapter.Ready(); err == nil || !strings.Contains(err.Error(), word) {
+				t.Errorf("ready says %v", err)
+			}
+		})
+	}
+}
+
 func TestFatalAtTheStart(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ method, word, want string }{

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"time"
 
+	slackgo "github.com/slack-go/slack"
+
 	"herald/core/chat"
 )
 
@@ -23,6 +25,7 @@ type supervisor struct {
 	opening        bool
 	attempt        int
 	everIn         bool
+	given          bool        // given up: only a new token helps, and that needs a restart
 	retry          *time.Timer // nil while no attempt is planned
 	drained        *time.Timer // ends the old connection; nil while there is none
 
@@ -99,7 +102,7 @@ func timer(t *time.Timer) <-chan time.Time {
 
 // plan makes the next attempt come after d, unless one comes anyway.
 func (v *supervisor) plan(d time.Duration) {
-	if v.opening || v.retry != nil {
+	if v.opening || v.retry != nil || v.given {
 		return
 	}
 	v.retry = time.NewTimer(d)
@@ -180,9 +183,17 @@ func (v *supervisor) refused(err error) error {
 			return fmt.Errorf("connect to Slack: %w", err)
 		}
 		pause = v.a.opt.SlowProbe
+		if s, ok := errors.AsType[slackgo.SlackErrorResponse](o.Err); ok && !retriable(s.Err) {
+			v.given = true
+		}
 	}
 	if v.live == nil {
 		v.a.state.set(err)
+	}
+	if v.given {
+		v.a.opt.Count("given_up")
+		v.a.log.Error("Slack lets the app in no more and is not tried again; restart Herald with a new token", "error", err)
+		return nil
 	}
 	v.a.opt.Count("connect_failed")
 	v.a.log.Warn("no connection to Slack; trying again", "error", err, "pause", pause)
