@@ -83,6 +83,17 @@ func (f *fixture) wait(what string, cond func(slackfake.View) bool) {
 func (f *fixture) connected(n int) {
 	f.t.Helper()
 	f.wait(fmt.Sprintf("%d connections were made", n), func(v slackfake.View) bool { return v.Counts().Connected >= n })
+	if n > 1 {
+		return
+	}
+	// The first greeting was sent; what a test does next must not come before it was read.
+	for ctx := within(f.t); f.adapter.Ready() != nil; {
+		select {
+		case <-time.After(time.Millisecond):
+		case <-ctx.Done():
+			f.t.Fatal(f.adapter.Ready())
+		}
+	}
 }
 
 // probe says something and waits for its acknowledgement.
