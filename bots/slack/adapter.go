@@ -184,6 +184,7 @@ func (a *Adapter) Run(ctx context.Context) error {
 		return a.supervise(ctx)
 	}
 	a.state.set(nil)
+	a.lanes.spawn(a.backfillAtStart)
 	<-ctx.Done()
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"net/url"
 	"slices"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 )
 
 const (
+	botsMethod = "bots.info"
 	// retriesEnd is when Slack has sent an event for the last time, with a margin: after a longer gap it must be asked.
 	retriesEnd = 6 * time.Minute
 	// backfillSpan is how far back is read: what is older than a day is not taken in any more.
@@ -93,6 +95,31 @@ func (a *Adapter) backfill(ctx context.Context, app string, g gap) {
 	if len(g.places) > 0 {
 		a.log.Info("read conversations back after a gap", "conversations", len(g.places), "handed_on", handed, "failed", failed, "beyond_the_bound", left)
 	}
+}
+
+// backfillAtStart reads back where no connection says what the app's id is, under which its events come.
+func (a *Adapter) backfillAtStart(ctx context.Context) {
+	g := gap{places: a.places(ctx)}
+	if len(g.places) == 0 {
+		return
+	}
+	var answer struct {
+		Bot struct {
+			App string `json:"app_id"`
+		} `json:"bot"`
+	}
+	for n := 0; ; n++ {
+		err := a.call(ctx, a.opt.BotToken, botsMethod, url.Values{"bot": {a.who.Load().bot}}, &answer)
+		if err == nil && answer.Bot.App != "" {
+			break
+		}
+		if n == backfillTries || !sleep(ctx, a.pause(n, err)) {
+			a.opt.Count("backfill_failed")
+			a.log.Warn("after the start nothing can be read back: Slack does not say what the app's id is", "error", err)
+			return
+		}
+	}
+	a.backfill(ctx, answer.Bot.App, g)
 }
 
 // readBack hands on what people wrote in a conversation since an instant, oldest first. more says that there is more than the bound.

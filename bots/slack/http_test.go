@@ -17,13 +17,16 @@ import (
 )
 
 // overHTTP is a fixture whose events come as requests.
-func overHTTP(t *testing.T, r chat.Receiver, change func(*slack.Options)) (*fixture, *httptest.Server) {
+func overHTTP(t *testing.T, r chat.Receiver, change func(*slack.Options), before ...func(*slackfake.Server)) (*fixture, *httptest.Server) {
 	t.Helper()
 	s := world(t, slackfake.Options{})
 	opt := options(t, s, r)
 	opt.Mode, opt.SigningSecret = slack.HTTP, slackfake.SigningSecret
 	if change != nil {
 		change(&opt)
+	}
+	for _, b := range before {
+		b(s)
 	}
 	f := connect(t, s, opt)
 	web := httptest.NewServer(f.adapter.Handler())
@@ -200,5 +203,35 @@ func TestFailedCommandIsAnswered(t *testing.T) {
 				return false
 			})
 		})
+	}
+}
+
+// Over HTTP what was missed is read back at the start, under the names that the events would have.
+func TestBackfillOverHTTP(t *testing.T) {
+	t.Parallel()
+	r := &inbox{}
+	var told slackfake.Told
+	f, _ := overHTTP(t, r, func(o *slack.Options) {
+		o.Active = func(context.Context, time.Time) ([]slack.Active, error) {
+			return []slack.Active{{Conversation: chat.Conversation{Workspace: "slack:" + slackfake.Team, Channel: told.Channel, Thread: told.TS}, Last: time.Now()}}, nil
+		}
+	}, func(s *slackfake.Server) {
+		told = s.Say(slackfake.Say{Text: "<@" + slackfake.BotUser + "> missed", Held: true})
+	})
+	for ctx := within(t); len(r.texts()) == 0; {
+		select {
+		case <-time.After(time.Millisecond):
+		case <-ctx.Done():
+			t.Fatal("nothing was read back")
+		}
+	}
+	f.server.Deliver(told.Events...)
+	f.wait("the late events are acknowledged", func(v slackfake.View) bool { return v.Acked(told.Events...) })
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, in := range r.got {
+		if in.Text != "missed" || in.DedupeKey() != r.got[0].DedupeKey() || in.App != slackfake.AppID {
+			t.Errorf("received %+v", in)
+		}
 	}
 }
