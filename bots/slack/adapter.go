@@ -68,7 +68,7 @@ type Options struct {
 	Count func(what string)
 	// HTTP makes the calls; a client with timeouts and a pool of its own when nil.
 	HTTP *http.Client
-	// PingEvery is the pause between own pings; a connection on which nothing came for twice as long is given up. 5 s by default.
+	// PingEvery is the pause between own pings; a connection on which nothing came in two such intervals is given up. 5 s by default.
 	PingEvery time.Duration
 	// Backoff is the first pause between attempts to connect, BackoffMax the longest; 500 ms and 30 s by default.
 	Backoff, BackoffMax time.Duration

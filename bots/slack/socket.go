@@ -138,17 +138,23 @@ func (s *socket) read(take func(*frame), warn func(reason string)) {
 	}
 }
 
-// ping asks for a sign of life each interval, until the connection ends or nothing was heard for two of them; then it breaks it.
+// ping asks for a sign of life each interval, until the connection ends or nothing was heard in two of them; then it breaks it. It counts intervals
+// and not time, so that a process that stood still does not take its own silence for Slack's.
 func (s *socket) ping(every time.Duration) {
 	t := time.NewTicker(every)
 	defer t.Stop()
+	silent, before := 0, s.heard.Load()
 	for {
 		select {
 		case <-s.done:
 			return
 		case <-t.C:
 		}
-		if time.Since(time.Unix(0, s.heard.Load())) > 2*every {
+		silent++
+		if heard := s.heard.Load(); heard != before {
+			silent, before = 0, heard
+		}
+		if silent > 2 {
 			s.breakWith(errSilent)
 			return
 		}

@@ -241,10 +241,10 @@ func TestIdleConnectionStays(t *testing.T) {
 			t.Parallel()
 			s := world(t, slackfake.Options{PingEvery: every})
 			opt := options(t, s, &inbox{})
-			opt.PingEvery = 40 * time.Millisecond
+			opt.PingEvery = 100 * time.Millisecond
 			f := connect(t, s, opt)
 			f.connected(1)
-			<-time.After(600 * time.Millisecond) // the time itself is what is tested: 15 intervals
+			<-time.After(time.Second) // the time itself is what is tested: ten intervals
 			f.probe("still there")
 			if c := s.Counts(); c.Connected != 1 {
 				t.Errorf("%d connections were made", c.Connected)
