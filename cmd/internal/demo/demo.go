@@ -100,8 +100,8 @@ func (s *show) start(ctx context.Context) error {
 	c, err := startChild(ctx, s.Program, s.dir, append(append([]string(nil), s.Args...), s.chat.URL()), environment(
 		s.Env,
 		append(slackEnv(s.slack), "HERALD_DATA_DIR="+filepath.Join(s.dir, "data"), "HERALD_HTTP__LISTEN=off", "XDG_CONFIG_HOME="+s.dir, "XDG_DATA_HOME="+s.dir,
-		"HERALD_PROVIDERS__DEMO__BASE_URL="+s.url, "HERALD_PROVIDERS__DEMO__DEFAULT_MODEL=scripted",
-		"HERALD_TURN__STREAM_EDIT_MS=150", "HERALD_OUTBOX__CHANNEL_INTERVAL_MS=0")...,
+			"HERALD_PROVIDERS__DEMO__BASE_URL="+s.url, "HERALD_PROVIDERS__DEMO__DEFAULT_MODEL=scripted",
+			"HERALD_TURN__STREAM_EDIT_MS=150", "HERALD_OUTBOX__CHANNEL_INTERVAL_MS=0")...,
 	))
 	if err != nil {
 		return err
