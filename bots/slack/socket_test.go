@@ -283,6 +283,7 @@ func TestFatalLater(t *testing.T) {
 			opt.Count, opt.SlowProbe = c.add, 20*time.Millisecond
 			f := connect(t, s, opt)
 			f.connected(1)
+			f.probe("up") // the greeting was read: what comes now is later
 			s.Inject(slackfake.Fault{Method: "apps.connections.open", Kind: slackfake.Refusal, Error: word, Times: -1})
 			s.Sever("")
 			f.wait("it was tried", func(v slackfake.View) bool { return v.Counts().Faulted > 0 })
