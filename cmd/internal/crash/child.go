@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"herald/bots/bottest/testbot"
+	"herald/bots/slack"
 	"herald/cmd/internal/failpoint"
 	"herald/cmd/internal/redact"
 	"herald/cmd/internal/service"
@@ -33,6 +34,8 @@ type birth struct {
 	Dir string
 	// Platform and Model are the addresses of the test platform and of the fake model, Store is the URL of the store.
 	Platform, Model, Store string
+	// Slack says that the platform is the fake Slack.
+	Slack bool
 	// Point is where to die, in the words of [failpoint.Parse]; "" is nowhere.
 	Point string
 	// Trace makes the child write each point that it reaches to the file "trace".
@@ -94,10 +97,14 @@ func child(spec string) error {
 	for i := range models {
 		models[i].Model = failpoint.Model(shaky{models[i].Model, b.Dir}, points)
 	}
+	platform := service.Platform{Name: "test", Open: b.connect(log, points)}
+	if b.Slack {
+		platform = service.Platform{Name: slack.Platform, Open: connectSlack(b.Platform, log, points)}
+	}
 	tools := newTools(filepath.Join(b.Dir, effectsFile), points)
 	s, err := service.New(ctx, service.Options{
 		Config: cfg, Log: log, Level: level, Secrets: secrets, Version: "crash", Store: failpoint.Store(st, points), Models: models,
-		Platforms: []service.Platform{{Name: "test", Open: b.connect(log, points)}}, NoConsole: true, NoHTTP: true,
+		Platforms: []service.Platform{platform}, NoConsole: true, NoHTTP: true,
 		Tools: tools.list, Allow: tools.allowed, Lease: b.Lease,
 	})
 	if err != nil {

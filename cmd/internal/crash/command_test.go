@@ -15,6 +15,7 @@ func TestCommandRefuses(t *testing.T) {
 		want string
 	}{
 		{"an unknown store", []string{"-store", "paper"}, 2, `the store "paper" is unknown`},
+		{"an unknown platform", []string{"-platform", "pigeon"}, 2, `the platform "pigeon" is unknown`},
 		{"an unknown flag", []string{"-nonsense"}, 2, "-nonsense"},
 		{"an argument", []string{"now"}, 2, "flags only"},
 		{"no jobs", []string{"-jobs", "0"}, 2, "-jobs is at least 1"},

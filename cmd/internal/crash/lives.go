@@ -117,7 +117,7 @@ func (s *scene) up(ctx context.Context) error {
 
 // another is a second replica beside s, on the same store and platform. It is closed before s.
 func (s *scene) another(dir string) *scene {
-	o := &scene{ended: make(chan struct{}), birth: s.birth, plat: s.plat, fake: s.fake, guest: true}
+	o := &scene{ended: make(chan struct{}), birth: s.birth, plat: s.plat, slack: s.slack, fake: s.fake, guest: true}
 	o.birth.Dir = dir
 	return o
 }
@@ -185,6 +185,6 @@ func (s *scene) close() {
 	if s.guest {
 		return
 	}
-	s.plat.Close()
+	s.shut()
 	s.stopFake()
 }

@@ -29,6 +29,7 @@ func command(ctx context.Context, args []string, out, errs io.Writer) int {
 	fs.IntVar(&o.sample, "sample", 0, "play so many cases, drawn by the seed; 0 plays all")
 	fs.Uint64Var(&o.seed, "seed", 1, "seed of the sample and of the order")
 	store := fs.String("store", "both", "sqlite, redis or both")
+	on := fs.String("platform", "all", "nonce, lookback, slack or all")
 	fs.StringVar(&o.scenario, "scenario", "", "play this scenario only")
 	fs.StringVar(&o.only, "only", "", "die at this point only, as \"after send 1\"")
 	fs.IntVar(&o.jobs, "jobs", 6, "cases side by side")
@@ -44,6 +45,15 @@ func command(ctx context.Context, args []string, out, errs io.Writer) int {
 		o.stores = []string{onSQLite, onRedis}
 	default:
 		fmt.Fprintf(errs, "crash: the store %q is unknown; it is sqlite, redis or both\n", *store)
+		return 2
+	}
+	switch *on {
+	case byNonce, byLookBack, onSlack:
+		o.platforms = []string{*on}
+	case "all":
+		o.platforms = []string{byNonce, byLookBack, onSlack}
+	default:
+		fmt.Fprintf(errs, "crash: the platform %q is unknown; it is nonce, lookback, slack or all\n", *on)
 		return 2
 	}
 	if fs.NArg() > 0 || o.jobs < 1 || o.sample < 0 {

@@ -22,7 +22,7 @@ const caseTime = 40 * time.Second
 // stage is where a case is played.
 type stage struct {
 	scenario scenario
-	platform string // byNonce, byLookBack
+	platform string // byNonce, byLookBack, onSlack
 	store    string // onSQLite, onRedis
 }
 

@@ -12,12 +12,12 @@ import (
 // judge is what is wrong with a scene that has come to rest, from what the platform, the model and the tools saw alone.
 func (s *scene) judge() []string {
 	var bad []string
-	s.plat.Look(func(v platform.View) {
-		if n := v.Counts().Refused; n > 0 {
-			bad = append(bad, fmt.Sprintf("the platform refused %d calls", n))
+	s.look(func(v board) {
+		if n := v.refused; n > 0 {
+			bad = append(bad, fmt.Sprintf("the platform refused %d calls %q", n, v.why))
 		}
 		for _, thread := range s.threads() {
-			bad = append(bad, s.judgeThread(thread, v.Messages(channel, thread))...)
+			bad = append(bad, s.judgeThread(thread, v.messages(thread))...)
 		}
 	})
 	if n := s.fake.Violations(); n > 0 {

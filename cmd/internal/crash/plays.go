@@ -2,12 +2,10 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 
 	"herald/bots/bottest/platform"
-	"herald/core/chat"
 )
 
 // What the service says, as far as the stories go by it.
@@ -46,15 +44,11 @@ func playApproval(ctx context.Context, s *scene) error {
 	if err != nil {
 		return err
 	}
-	var card chat.Card
-	if err := json.Unmarshal(m.Card, &card); err != nil {
-		return fmt.Errorf("read the card of the approval: %w", err)
-	}
-	if len(card.Buttons) == 0 {
-		return fmt.Errorf("the approval has no button: %s", m.Card)
-	}
+	var wrong error
 	clicked := func() bool {
-		s.plat.Click(platform.Say{Channel: channel, Thread: "t1", Direct: true}, card.Buttons[0].Action, "")
+		if wrong = s.click(&m, "t1"); wrong != nil {
+			return true
+		}
 		wait, cancel := context.WithTimeout(ctx, redeliver)
 		defer cancel()
 		return s.asks(wait, 2) == nil
@@ -64,7 +58,7 @@ func playApproval(ctx context.Context, s *scene) error {
 			return fmt.Errorf("click on the approval: %w", err)
 		}
 	}
-	return nil
+	return wrong
 }
 
 // playStop stops a turn while its tool runs, and goes on talking.

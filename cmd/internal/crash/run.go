@@ -19,6 +19,8 @@ type settings struct {
 	sample int
 	seed   uint64
 	stores []string
+	// platforms are the kinds of platforms.
+	platforms []string
 	// scenarios and only limit the cases by name and by point; empty means all.
 	scenario, only string
 	jobs           int
@@ -77,12 +79,16 @@ func run(ctx context.Context, o settings) (*report, error) {
 // learn plays every stage without a death.
 func (r *report) learn(ctx context.Context, o settings, slots chan *slot) ([]crashCase, error) {
 	var stages []stage
-	for _, sc := range scenarios() {
-		if o.scenario != "" && o.scenario != sc.name {
-			continue
+	for _, p := range o.platforms {
+		stories := scenarios()
+		if p == onSlack {
+			stories = slackScenarios()
 		}
-		for _, st := range o.stores {
-			for _, p := range []string{byNonce, byLookBack} {
+		for _, sc := range stories {
+			if o.scenario != "" && o.scenario != sc.name {
+				continue
+			}
+			for _, st := range o.stores {
 				stages = append(stages, stage{sc, p, st})
 			}
 		}
@@ -153,8 +159,8 @@ func (r *report) add(o settings, v verdict) {
 	switch {
 	case len(v.bad) > 0:
 		r.failed++
-		fmt.Fprintf(o.out, "FAILED %s at %q (seed %d, %.1fs)\n  %s\n  again: -scenario %s -store %s -only %q\n", v.stage, v.point, o.seed, v.took.Seconds(),
-			strings.Join(v.bad, "\n  "), v.scenario.name, v.store, v.point)
+		fmt.Fprintf(o.out, "FAILED %s at %q (seed %d, %.1fs)\n  %s\n  again: -scenario %q -platform %s -store %s -only %q\n", v.stage, v.point, o.seed, v.took.Seconds(),
+			strings.Join(v.bad, "\n  "), v.scenario.name, v.platform, v.store, v.point)
 		if o.verbose {
 			fmt.Fprintf(o.out, "%s\n", v.tail)
 		}

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -91,13 +92,12 @@ func stands(thread string, want int, texts ...string) func(*scene) []string {
 // count is how many messages of the app in a thread hold one of the texts.
 func (s *scene) count(thread string, texts ...string) int {
 	n := 0
-	for _, m := range s.plat.Messages(channel, thread) {
-		for _, t := range texts {
-			if m.ByApp && strings.Contains(m.Text, t) {
+	s.look(func(v board) {
+		for _, m := range v.messages(thread) {
+			if m.ByApp && slices.ContainsFunc(texts, func(t string) bool { return strings.Contains(m.Text, t) }) {
 				n++
-				break
 			}
 		}
-	}
+	})
 	return n
 }

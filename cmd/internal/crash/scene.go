@@ -44,7 +44,8 @@ func features(kind string, timeout time.Duration) wire.Features {
 // scene is a service with all that is around it.
 type scene struct {
 	birth birth
-	plat  *platform.Server
+	plat  *platform.Server // nil on Slack
+	slack *slackWorld      // nil on the test platform
 	fake  *modeltest.Server
 
 	stopFake func()
@@ -80,18 +81,27 @@ type said struct {
 func open(ctx context.Context, dir, kind, store string, timeout time.Duration) (*scene, error) {
 	s := &scene{ended: make(chan struct{})}
 	var err error
-	s.plat, err = platform.Start(ctx, platform.Options{Features: features(kind, timeout), RedeliverAfter: redeliver, Echo: true})
-	if err != nil {
-		return nil, err
+	var address string
+	if kind == onSlack {
+		if s.slack, err = openSlack(ctx); err != nil {
+			return nil, err
+		}
+		address = s.slack.APIURL()
+	} else {
+		s.plat, err = platform.Start(ctx, platform.Options{Features: features(kind, timeout), RedeliverAfter: redeliver, Echo: true})
+		if err != nil {
+			return nil, err
+		}
+		address = s.plat.URL()
 	}
 	s.fake = &modeltest.Server{Rules: []modeltest.Rule{reply}}
 	url, stop, err := s.fake.Start(ctx)
 	if err != nil {
-		s.plat.Close()
+		s.shut()
 		return nil, err
 	}
 	s.stopFake = stop
-	s.birth = birth{Dir: dir, Platform: s.plat.URL(), Model: url, Store: store, Lease: lease, Grace: 5 * time.Second}
+	s.birth = birth{Dir: dir, Platform: address, Slack: kind == onSlack, Model: url, Store: store, Lease: lease, Grace: 5 * time.Second}
 	return s, nil
 }
 
@@ -108,7 +118,20 @@ func (s *scene) expect(thread, token, verb string, least, most int) platform.Tol
 
 // tell makes a person say something that the oracle expects nothing of.
 func (s *scene) tell(thread, text string) platform.Told {
+	if s.slack != nil {
+		told := s.slack.say(thread, text, false, 1)
+		return platform.Told{Message: told.TS}
+	}
 	return s.plat.Post(platform.Say{Channel: channel, Thread: thread, Text: text, Direct: true})
+}
+
+// shut ends the platform.
+func (s *scene) shut() {
+	if s.slack != nil {
+		s.slack.Close()
+		return
+	}
+	s.plat.Close()
 }
 
 // channel is where all conversations of a scene stand.
@@ -121,8 +144,8 @@ func (s *scene) asks(ctx context.Context, n int) error {
 
 // stands waits until a message of the app that holds one of the texts stands in a thread.
 func (s *scene) stands(ctx context.Context, thread string, texts ...string) (m platform.Message, err error) {
-	err = s.plat.Wait(ctx, fmt.Sprintf("%q stands in %s", texts, thread), func(v platform.View) bool {
-		for _, x := range v.Messages(channel, thread) {
+	err = s.until(ctx, fmt.Sprintf("%q stands in %s", texts, thread), func(v board) bool {
+		for _, x := range v.messages(thread) {
 			if x.ByApp && slices.ContainsFunc(texts, func(t string) bool { return strings.Contains(x.Text, t) }) {
 				m = *x
 				return true
@@ -136,7 +159,7 @@ func (s *scene) stands(ctx context.Context, thread string, texts ...string) (m p
 // rest waits until all that was said is answered as often as it must be and the store has come to rest. It returns what is missing when
 // ctx ends first.
 func (s *scene) rest(ctx context.Context) []string {
-	if err := s.plat.Wait(ctx, "every message is answered", func(v platform.View) bool { return v.Counts().Unacked == 0 && s.answered(v) }); err != nil {
+	if err := s.until(ctx, "every message is answered", func(v board) bool { return v.unacked == 0 && s.answered(v) }); err != nil {
 		left, _ := s.now().look()
 		return append(left, err.Error())
 	}
@@ -165,14 +188,14 @@ func (s *scene) quiet(ctx context.Context) []string {
 	return left
 }
 
-func (s *scene) answered(v platform.View) bool {
+func (s *scene) answered(v board) bool {
 	found := map[string]int{}
 	for _, w := range s.said {
 		if _, seen := found[w.thread]; seen {
 			continue
 		}
 		found[w.thread] = 0
-		for _, m := range v.Messages(channel, w.thread) {
+		for _, m := range v.messages(w.thread) {
 			if !m.ByApp {
 				continue
 			}

@@ -1,0 +1,220 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"herald/bots/bottest/platform"
+	"herald/bots/bottest/slackfake"
+	"herald/bots/markup"
+	"herald/bots/slack"
+	"herald/cmd/internal/failpoint"
+	"herald/cmd/internal/service"
+	"herald/core/chat"
+)
+
+// onSlack is the kind of platform that is the fake Slack, with the adapter that ships.
+const onSlack = "slack"
+
+// slackWorld is the fake Slack of a scene. Its methods belong to the goroutine that plays the story.
+type slackWorld struct {
+	*slackfake.Server
+	roots map[string]string // thread of the story → timestamp of its first message
+}
+
+func openSlack(ctx context.Context) (*slackWorld, error) {
+	o := slackfake.Options{AckTimeout: redeliver, Patient: true, Notice: 200 * time.Millisecond, ShareDelay: time.Millisecond}
+	for range maxLives {
+		o.RetryAfter = append(o.RetryAfter, redeliver)
+	}
+	s, err := slackfake.Start(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	return &slackWorld{s, map[string]string{}}, nil
+}
+
+// say makes Alice mention the app: the first message of a thread is its root.
+func (w *slackWorld) say(thread, text string, held bool, copies int) slackfake.Told {
+	told := w.Say(slackfake.Say{Thread: w.roots[thread], Text: "<@" + slackfake.BotUser + "> " + text, Held: held, Copies: copies})
+	if w.roots[thread] == "" {
+		w.roots[thread] = told.TS
+	}
+	return told
+}
+
+// view is what stands now, in the words of the test platform.
+func (w *slackWorld) view(v slackfake.View) board {
+	c := v.Counts()
+	var why []string
+	if c.Refused > 0 {
+		for _, r := range v.Journal() {
+			if r.Kind == slackfake.Refused && !allowed(r) {
+				why = append(why, r.Method+": "+r.Code)
+			}
+		}
+	}
+	return board{
+		unacked: c.Happened - c.Acked - c.GaveUp, refused: len(why), why: why,
+		messages: func(thread string) []*platform.Message {
+			var out []*platform.Message
+			root := w.roots[thread]
+			if root == "" {
+				return nil
+			}
+			for _, m := range v.Said(slackfake.General, root) {
+				out = append(out, inWords(m))
+			}
+			return out
+		},
+	}
+}
+
+// allowed reports whether a refusal belongs to the adapter's ways: it learns from it that a stream is another life's, or that it has ended.
+func allowed(r slackfake.Record) bool {
+	return r.Code == "streaming_state_conflict" || r.Code == "message_not_in_streaming_state"
+}
+
+// inWords is a message of the app's as the oracle reads it. One that carries no name is a delivery of its own.
+func inWords(m *slackfake.Message) *platform.Message {
+	out := &platform.Message{
+		ID: m.TS, Channel: m.Channel, Thread: m.Thread, ByApp: true, Text: cmp.Or(m.Markdown, m.Text), Delivery: m.TS,
+		Live: m.Stream == slackfake.Streaming, Edits: m.Edits, Card: m.Blocks,
+	}
+	var name struct {
+		Payload struct {
+			Delivery string `json:"delivery"`
+			Piece    int    `json:"piece"`
+		} `json:"event_payload"`
+	}
+	if len(m.Metadata) > 0 && json.Unmarshal(m.Metadata, &name) == nil && name.Payload.Delivery != "" {
+		out.Delivery, out.Piece = name.Payload.Delivery, name.Payload.Piece
+	}
+	return out
+}
+
+// approve clicks on the first button of a message.
+func (w *slackWorld) approve(m *platform.Message) error {
+	_, err := w.Click(slackfake.Click{Channel: m.Channel, TS: m.ID, ActionID: "herald_0"})
+	return err
+}
+
+// connectSlack opens the adapter that ships against a fake Slack, with points around calls and before acknowledgements.
+func connectSlack(url string, log *slog.Logger, points *failpoint.Points) func(chat.Receiver) (service.Connection, error) {
+	return func(r chat.Receiver) (service.Connection, error) {
+		a, err := slack.New(slack.Options{
+			BotToken: slackfake.BotToken, AppToken: slackfake.AppToken, APIURL: url, Receiver: acking{r, points}, Log: log,
+			Backoff: 20 * time.Millisecond, BackoffMax: 100 * time.Millisecond,
+		})
+		if err != nil {
+			return nil, err
+		}
+		return failpoint.Adapter(hasty{a}, points), nil
+	}
+}
+
+// acking has a point where an event is kept and not yet acknowledged.
+type acking struct {
+	chat.Receiver
+	points *failpoint.Points
+}
+
+// Receive implements [chat.Receiver].
+func (a acking) Receive(ctx context.Context, in *chat.Inbound) (chat.Outcome, error) {
+	out, err := a.Receiver.Receive(ctx, in)
+	if err == nil {
+		a.points.Enter("ack")
+	}
+	return out, err
+}
+
+// hasty is the adapter with the times and sizes of the stories: a call takes as long as one to the test platform may, and a long answer
+// makes several messages.
+type hasty struct{ *slack.Adapter }
+
+// Capabilities implements [chat.Adapter].
+func (h hasty) Capabilities(c chat.Conversation) chat.Capabilities {
+	out := h.Adapter.Capabilities(c)
+	out.SendTimeout, out.EditEvery, out.TextLimit = sendTimeout, 100*time.Millisecond, textLimit
+	return out
+}
+
+// Cut implements [chat.Adapter].
+func (h hasty) Cut(_ chat.Conversation, text string) []string {
+	d := markup.SlackMarkdown()
+	d.Limit = textLimit
+	return markup.Cut(text, d, markup.Policy{})
+}
+
+// Send implements [chat.Adapter].
+func (h hasty) Send(ctx context.Context, p *chat.Post) (chat.Receipt, error) {
+	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
+	defer cancel()
+	return h.Adapter.Send(ctx, p)
+}
+
+// Edit implements [chat.Adapter].
+func (h hasty) Edit(ctx context.Context, p *chat.Post, r chat.Receipt, final bool) error {
+	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
+	defer cancel()
+	return h.Adapter.Edit(ctx, p, r, final)
+}
+
+// slackScenarios are the stories that are told on the fake Slack: those of every platform that need nothing but words and clicks, and those of
+// its sockets.
+func slackScenarios() []scenario {
+	var out []scenario
+	for _, sc := range scenarios() {
+		switch sc.name {
+		case "plain", "tool", "long", "two", "during", "question", "approval", "stop", "term", "again: send", "again: live", "again: pieces", "suspect: send":
+			out = append(out, sc)
+		}
+	}
+	return append(out,
+		scenario{name: "turned round", play: playTurnedRound},
+		scenario{name: "cut frame", play: playCutFrame},
+		scenario{name: "copies", play: playCopies},
+	)
+}
+
+// playTurnedRound brings two messages of a thread out of order while a socket is being replaced and a turn is under way.
+func playTurnedRound(ctx context.Context, s *scene) error {
+	s.say("t1", "a", toolSlow)
+	if err := s.asks(ctx, 1); err != nil {
+		return err
+	}
+	s.slack.Disconnect("", "refresh_requested")
+	b := s.slack.say("t1", "#b "+verbPlain, true, 1)
+	c := s.slack.say("t1", "#c "+verbPlain, true, 1)
+	s.said = append(s.said, said{"t1", "b", 1, 1}, said{"t1", "c", 1, 1})
+	s.slack.Deliver(c.Events...)
+	s.slack.Deliver(b.Events...)
+	return nil
+}
+
+// playCutFrame ends the sockets in the middle of a frame, between two messages.
+func playCutFrame(_ context.Context, s *scene) error {
+	s.say("t1", "a", verbPlain)
+	s.slack.CutFrame("")
+	s.say("t1", "b", toolEffect)
+	return nil
+}
+
+// playCopies makes Slack bring each event three times, and once more when it was answered.
+func playCopies(ctx context.Context, s *scene) error {
+	s.said = append(s.said, said{"t1", "a", 1, 1})
+	told := s.slack.say("t1", "#a "+toolEffect, false, 3)
+	if _, err := s.stands(ctx, "t1", "#a"); err != nil {
+		return err
+	}
+	s.slack.Again(told.Events...)
+	if err := s.slack.Wait(ctx, "the copies are acknowledged", func(v slackfake.View) bool { return v.Acked(told.Events...) }); err != nil {
+		return fmt.Errorf("bring an event again: %w", err)
+	}
+	s.say("t1", "b", verbPlain)
+	return nil
+}
