@@ -99,6 +99,8 @@ type Current struct {
 	StopOrder string `json:"stop_order,omitempty"`
 	// Direct: only one person and Herald read here, as the newest message said.
 	Direct bool `json:"direct,omitempty"`
+	// Held are the questions of the turn under way that are asked only when the one before them has its answer.
+	Held []string `json:"held,omitempty"`
 	// Told holds "wait/person" of whom was told what the turn waits for; it ends with the turn.
 	Told []string `json:"told,omitempty"`
 	// Holder is who committed last. Handed: the turn under way changed hands, so that a late edit of the one before may land.

@@ -72,7 +72,7 @@ func (r *run) finish(ctx context.Context, text string) (done bool, err error) {
 	}
 	cur := r.cur
 	began := r.cur.BeganAt
-	r.cur.LastTurn, r.cur.Told, r.cur.Handed = t.ID, nil, false
+	r.cur.LastTurn, r.cur.Told, r.cur.Held, r.cur.Handed = t.ID, nil, nil, false
 	ends := r.endWaits()
 	for _, w := range r.state.Waits {
 		card, err := r.closeCard(ctx, w, textEndedCard)
@@ -85,7 +85,7 @@ func (r *run) finish(ctx context.Context, text string) (done bool, err error) {
 	ops = r.cleared(append(ops, r.release(len(r.inbox) > 0 || len(r.controls) > 0, time.Time{}))...)
 	res, err := r.say(ctx, d, head, events, ops)
 	if err != nil {
-		r.cur.LastTurn, r.cur.Told, r.cur.Handed = cur.LastTurn, cur.Told, cur.Handed
+		r.cur.LastTurn, r.cur.Told, r.cur.Held, r.cur.Handed = cur.LastTurn, cur.Told, cur.Held, cur.Handed
 		return false, err
 	}
 	if r.Observer.TurnEnded != nil {

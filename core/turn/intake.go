@@ -60,7 +60,7 @@ func (r *run) applyWaits(ctx context.Context) error {
 			continue
 		}
 		o := doc.Outcome
-		if o == nil && w.Kind == session.Question {
+		if o == nil && w.Kind == session.Question && !r.held(w) {
 			o = r.reply(w)
 		}
 		if o == nil && w.Kind == session.Approval {
@@ -88,6 +88,7 @@ func (r *run) applyWaits(ctx context.Context) error {
 		r.unsaid = true
 		delete(r.waits, w.ID)
 	}
+	r.askNext()
 	return nil
 }
 

@@ -343,14 +343,11 @@ func (r *run) push(ctx context.Context, d session.Decision, p tool.Push) error {
 func (r *run) wait(ctx context.Context, site string, d session.Decision, w session.Wait, ops []store.Op, before ...session.Event) error {
 	doc := &conversation.WaitDoc{V: conversation.Version, Session: r.state.Session, Wait: w}
 	ops = append(ops, store.Put{Key: doc.Key(), Value: conversation.Encode(doc)})
-	if w.Kind != session.Timer {
-		ask := &conversation.Delivery{
-			ID: askID(w.ID), Kind: conversation.Ask, Text: askText(w), Turn: r.state.Turn.ID, MadeAt: r.now(), After: r.now(),
-		}
-		if r.caps.Cards {
-			ask.Card = &chat.Card{Title: w.Title, Buttons: buttons(w)}
-		}
-		ops = append(ops, conversation.Say(r.p, ask)...)
+	switch {
+	case w.Kind == session.Question && r.questionOpen():
+		r.cur.Held = append(slices.Clip(r.cur.Held), w.ID)
+	case w.Kind != session.Timer:
+		ops = append(ops, r.ask(w)...)
 	}
 	events := append(before, session.Event{Kind: session.WaitBegan, ID: "wait/" + w.ID, Frame: d.Frame, Wait: &w})
 	res, err := r.step(ctx, site, guardHead, events, ops...)
@@ -359,4 +356,38 @@ func (r *run) wait(ctx context.Context, site string, d session.Decision, w sessi
 		r.waits[w.ID] = waitDoc{WaitDoc: *doc, version: versionOf(res, ops, doc.Key())}
 	}
 	return err
+}
+
+// ask is the operations that put a wait before the person.
+func (r *run) ask(w session.Wait) []store.Op {
+	d := &conversation.Delivery{
+		ID: askID(w.ID), Kind: conversation.Ask, Text: askText(w), Turn: r.state.Turn.ID, MadeAt: r.now(), After: r.now(),
+	}
+	if r.caps.Cards {
+		d.Card = &chat.Card{Title: w.Title, Buttons: buttons(w)}
+	}
+	return conversation.Say(r.p, d)
+}
+
+// questionOpen reports whether a question of the session waits for its answer: the next one is asked after it, so that an answer has one meaning.
+func (r *run) questionOpen() bool {
+	return slices.ContainsFunc(r.state.Waits, func(w session.Wait) bool { return w.Kind == session.Question && !r.held(w) })
+}
+
+// held reports whether a question is kept back until the one before it has its answer.
+func (r *run) held(w session.Wait) bool { return slices.Contains(r.cur.Held, w.ID) }
+
+// askNext asks the oldest question that was kept back.
+func (r *run) askNext() {
+	if r.questionOpen() {
+		return
+	}
+	for _, w := range r.state.Waits {
+		if r.held(w) {
+			r.cur.Held = slices.DeleteFunc(slices.Clone(r.cur.Held), func(id string) bool { return id == w.ID })
+			r.ops = append(r.ops, r.ask(w)...)
+			r.unsaid = true
+			return
+		}
+	}
 }

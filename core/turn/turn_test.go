@@ -590,3 +590,42 @@ func TestCrashesAloneAreCounted(t *testing.T) {
 		}
 	})
 }
+
+// Two children that ask at the same time are answered one after the other: the second question is put when the first has its answer.
+func TestQuestionsAreAskedOneAfterTheOther(t *testing.T) {
+	t.Parallel()
+	r := newRig(t,
+		modeltest.AfterTool("ask", modeltest.Say("they want {result}")),
+		func(q *model.Request) (modeltest.Reply, bool) {
+			switch last := modeltest.LastUser(q); {
+			case strings.Contains(last, `"task"`):
+				return modeltest.Use("ask", `{}`), true
+			case len(q.Messages) == 1:
+				return modeltest.Reply{Calls: []modeltest.Call{{Name: "delegate", Arguments: `{"task":1}`}, {Name: "delegate", Arguments: `{"task":2}`}}}, true
+			}
+			var got []string
+			for _, m := range q.Messages {
+				if m.Role == model.Tool {
+					got = append(got, m.Text)
+				}
+			}
+			return modeltest.Say(strings.Join(got, " and ")), true
+		})
+	r.say("1", "ann", "go")
+	r.work()
+	if got := r.said(); len(got) != 1 {
+		t.Fatalf("asked %q, want one question", got)
+	}
+	r.say("2", "ann", "tea")
+	r.work()
+	if got := r.said(); len(got) != 2 {
+		t.Fatalf("asked %q after the first answer, want the second question", got)
+	}
+	r.say("3", "ann", "coffee")
+	r.work()
+	got := r.said()
+	if len(got) != 3 || !strings.HasPrefix(got[2], "answer [1 2 3] they want ") || !strings.Contains(got[2], "tea") || !strings.Contains(got[2], "coffee") {
+		t.Errorf("said %q", got)
+	}
+	r.foldAgrees()
+}
