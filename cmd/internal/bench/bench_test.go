@@ -138,6 +138,7 @@ func TestParse(t *testing.T) {
 		{"rounds and stores", []string{"-rounds", "2", "-stores", "redis,memory"}, func(p *plan) { p.Rounds, p.Stores = 2, []string{"redis", "memory"} }, ""},
 		{"messages", []string{"-messages", "10", "-starts", "0"}, func(p *plan) { p.SixtyFour, p.Starts = 10, 0 }, ""},
 		{"short", []string{"-short"}, func(p *plan) { *p = short() }, ""},
+		{"the fake Slack alone", []string{"-stores", "", "-slack", "2"}, func(p *plan) { p.Stores, p.Starts, p.Wire, p.Slack.Rounds = nil, 0, false, 2 }, ""},
 		{"an unknown store", []string{"-stores", "oracle"}, nil, `no store "oracle"`},
 		{"an argument", []string{"now"}, nil, `argument "now"`},
 		{"an unknown flag", []string{"-fast"}, nil, "not defined"},

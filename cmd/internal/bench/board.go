@@ -35,8 +35,13 @@ func (b *board) observe(at platform.Stage, c platform.Call) {
 	if at != platform.Applied || c.Op != platform.OpSend {
 		return
 	}
+	b.answered(c.Text)
+}
+
+// answered notes that an answer stands.
+func (b *board) answered(text string) {
 	now := time.Now()
-	for _, n := range marksIn(c.Text) {
+	for _, n := range marksIn(text) {
 		b.mu.Lock()
 		var wake chan<- int
 		if n < len(b.msgs) && b.msgs[n].done.IsZero() {

@@ -27,7 +27,7 @@ const childEnv = "BENCH_CHILD"
 
 // childSpec is what the service is told by its parent.
 type childSpec struct {
-	// Platform is the address of the test platform.
+	// Platform is the address of the test platform; without it the settings name the platform.
 	Platform string
 	// Settings are environment variables of Herald, and nothing else of the parent's environment counts.
 	Settings []string
@@ -35,6 +35,8 @@ type childSpec struct {
 	Dir string
 	// OwnModel answers in the process instead of over HTTP.
 	OwnModel bool
+	// Think is how long the own model takes.
+	Think time.Duration
 }
 
 // childMain is the service until a signal ends it. It returns the exit code.
@@ -61,18 +63,20 @@ func serve(ctx context.Context, raw string) error {
 	level.Set(service.Level(cfg))
 	o := service.Options{Config: cfg, Level: level, Secrets: secrets, Version: "bench", Log: service.NewLogger(os.Stderr, cfg.Log.Format, level, secrets)}
 	if spec.OwnModel {
-		o.Models = []model.Configured{{Name: "instant", Model: modeltest.NewScripted(answer())}}
+		o.Models = []model.Configured{{Name: "instant", Model: modeltest.NewScripted(answer(spec.Think))}}
 	}
-	named, err := testbot.New(testbot.Options{URL: spec.Platform})
-	if err != nil {
-		return err
+	if spec.Platform != "" {
+		named, err := testbot.New(testbot.Options{URL: spec.Platform})
+		if err != nil {
+			return err
+		}
+		o.Platforms = []service.Platform{{
+			Name: named.Workspace().Platform(),
+			Open: func(r chat.Receiver) (service.Connection, error) {
+				return testbot.New(testbot.Options{URL: spec.Platform, Receiver: r, Log: o.Log})
+			},
+		}}
 	}
-	o.Platforms = []service.Platform{{
-		Name: named.Workspace().Platform(),
-		Open: func(r chat.Receiver) (service.Connection, error) {
-			return testbot.New(testbot.Options{URL: spec.Platform, Receiver: r, Log: o.Log})
-		},
-	}}
 	s, err := service.New(ctx, o)
 	if err != nil {
 		return err
@@ -86,9 +90,11 @@ func serve(ctx context.Context, raw string) error {
 }
 
 // answer names the marks of all messages that the model was shown since its last answer.
-func answer() modeltest.Rule {
+func answer(think time.Duration) modeltest.Rule {
 	return func(r *model.Request) (modeltest.Reply, bool) {
-		return modeltest.Say("done " + markText(marksIn(modeltest.LastUser(r)))), true
+		a := modeltest.Say("done " + markText(marksIn(modeltest.LastUser(r))))
+		a.FirstDelay = think
+		return a, true
 	}
 }
 

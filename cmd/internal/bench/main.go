@@ -49,6 +49,8 @@ type plan struct {
 	Starts int
 	// Wire adds a pass with the model behind HTTP, as real ones are.
 	Wire bool
+	// Slack is the pass on the fake Slack.
+	Slack slackPlan
 	// Profile is a folder for profiles of the service at 64 in flight; "" makes none.
 	Profile string
 }
@@ -57,6 +59,7 @@ func full() plan {
 	return plan{
 		Stores: storeNames(), Rounds: 3, Sessions: 1000, People: 50, One: 500, Sixteen: 2000, SixtyFour: 8000, Crowd: 1000,
 		SteadySeconds: 10, Starts: 5, Wire: true,
+		Slack: slackPlan{Rounds: 3, People: 200, One: 200, Sixteen: 2000, SixtyFour: 4000, SteadySeconds: 10, KillSeconds: 12, Kills: 5},
 	}
 }
 
@@ -65,6 +68,7 @@ func short() plan {
 	return plan{
 		Stores: storeNames(), Rounds: 1, Sessions: 100, People: 10, One: 50, Sixteen: 200, SixtyFour: 600, Crowd: 200,
 		SteadySeconds: 2, Starts: 1, Wire: true,
+		Slack: slackPlan{Rounds: 1, People: 200, One: 50, Sixteen: 400, SixtyFour: 1000, SteadySeconds: 3, KillSeconds: 6, Kills: 5},
 	}
 }
 
@@ -76,7 +80,8 @@ func parse(args []string, out io.Writer) (plan, error) {
 	quick := fs.Bool("short", false, "a smoke run of seconds")
 	rounds := fs.Int("rounds", 0, "rounds over all stores; the best and the median are shown")
 	messages := fs.Int("messages", 0, "messages at 64 in flight")
-	stores := fs.String("stores", strings.Join(p.Stores, ","), "stores to measure")
+	stores := fs.String("stores", strings.Join(p.Stores, ","), "stores to measure; empty measures on the fake Slack alone")
+	slack := fs.Int("slack", -1, "rounds on the fake Slack; 0 leaves them out")
 	starts := fs.Int("starts", -1, "starts of the shipped program; 0 leaves it out")
 	profile := fs.String("profile", "", "write processor and heap profiles of the service to this folder")
 	if err := fs.Parse(args); err != nil {
@@ -94,10 +99,17 @@ func parse(args []string, out io.Writer) (plan, error) {
 	if *messages > 0 {
 		p.SixtyFour = *messages
 	}
+	if *slack >= 0 {
+		p.Slack.Rounds = *slack
+	}
 	if *starts >= 0 {
 		p.Starts = *starts
 	}
 	p.Profile = *profile
+	if *stores == "" {
+		p.Stores, p.Starts, p.Wire = nil, 0, false
+		return p, nil
+	}
 	p.Stores = strings.Split(*stores, ",")
 	for _, s := range p.Stores {
 		if !slices.Contains(storeNames(), s) {
@@ -118,10 +130,12 @@ func run(ctx context.Context, p plan, out io.Writer) error {
 	if err := measure(ctx, p, dir, out, r); err != nil {
 		return err
 	}
-	if err := r.print(out); err != nil {
-		return err
+	if len(p.Stores) > 0 {
+		if err := r.print(out); err != nil {
+			return err
+		}
 	}
-	return r.verdict()
+	return errors.Join(r.verdict(), measureSlack(ctx, p, dir, out))
 }
 
 // measure does all that p plans, round by round over all stores, so that none has the quiet hour for itself.

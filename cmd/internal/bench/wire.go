@@ -25,7 +25,7 @@ func openEndpoint(ctx context.Context) (*endpoint, error) {
 		return nil, err
 	}
 	e := &endpoint{done: make(chan struct{}), url: "http://" + l.Addr().String() + "/v1"}
-	next := (&modeltest.Server{Rules: []modeltest.Rule{answer()}}).Handler()
+	next := (&modeltest.Server{Rules: []modeltest.Rule{answer(0)}}).Handler()
 	e.server = &http.Server{ReadHeaderTimeout: 10 * time.Second, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		e.requests.Add(1)
 		e.bytes.Add(r.ContentLength)
