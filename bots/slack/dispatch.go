@@ -105,7 +105,7 @@ func (a *Adapter) hand(ctx context.Context, r *reading) error {
 		fresh = !joined
 	}
 	out, err := a.opt.Receiver.Receive(ctx, r.in)
-	if err == nil && out == chat.Kept && r.surface {
+	if err == nil && out == chat.Kept && r.surface && !r.in.Sender.Self {
 		a.greet(r.in, fresh)
 	}
 	return err
