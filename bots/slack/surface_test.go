@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"herald/bots/bottest/slackfake"
 	"herald/core/chat"
@@ -26,6 +27,9 @@ func TestAssistantThread(t *testing.T) {
 		return thread(v).Status != "" && thread(v).Title == "Plan a trip"
 	})
 	in := r.got[len(r.got)-1]
+	for deadline := within(t); f.adapter.StatusPending(in.Conversation) && deadline.Err() == nil; {
+		<-time.After(time.Millisecond)
+	}
 	send(t, f.adapter, &chat.Post{Conversation: in.Conversation, DeliveryID: "d", Text: "Gladly."})
 	f.wait("the status is gone", func(v slackfake.View) bool { return thread(v).Status == "" })
 	s.Say(slackfake.Say{Channel: told.Channel, Thread: told.Thread, Text: "Another word"})

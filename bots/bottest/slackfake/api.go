@@ -94,6 +94,7 @@ func (s *Server) serveAPI(w http.ResponseWriter, r *http.Request) {
 		s.counts.Refused++
 		s.note(c.record(Refused, no.code))
 	}
+	s.touch() // what the call changed may be waited for, also where no record says it
 	scopes := ""
 	if c.in != nil {
 		scopes = strings.Join(c.in.Scopes, ",")
