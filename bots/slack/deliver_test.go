@@ -201,9 +201,7 @@ func TestCardAndClick(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.wait("the click is acknowledged", func(v slackfake.View) bool { return v.Event(told.ID).Acked })
-	r.mu.Lock()
-	in := r.got[len(r.got)-1]
-	r.mu.Unlock()
+	in := r.last(chat.Click)
 	if in.Kind != chat.Click || in.Action != "wait:w1:deny" || in.Conversation != p.Conversation || in.Sender.Identity != "slack:T0LAB/U0BOB" {
 		t.Errorf("received %+v", in)
 	}

@@ -33,6 +33,18 @@ func (r *inbox) Receive(ctx context.Context, in *chat.Inbound) (chat.Outcome, er
 	return chat.Kept, nil
 }
 
+// last is the last event of a kind; the echo of our own words may come behind it.
+func (r *inbox) last(k chat.Kind) (in chat.Inbound) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, i := range r.got {
+		if i.Kind == k && !i.Sender.Self {
+			in = i
+		}
+	}
+	return in
+}
+
 func (r *inbox) texts() (out []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -26,7 +26,7 @@ func TestAssistantThread(t *testing.T) {
 	f.wait("status and title are set", func(v slackfake.View) bool {
 		return thread(v).Status != "" && thread(v).Title == "Plan a trip"
 	})
-	in := r.got[len(r.got)-1]
+	in := r.last(chat.Message)
 	for deadline := within(t); f.adapter.StatusPending(in.Conversation) && deadline.Err() == nil; {
 		<-time.After(time.Millisecond)
 	}
@@ -92,9 +92,7 @@ func TestAgentSessionStopped(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.wait("the stop is acknowledged", func(v slackfake.View) bool { return len(told.Events) == 1 && v.Acked(told.Events...) })
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	last := r.got[len(r.got)-1]
+	last := r.last(chat.Command)
 	if last.Kind != chat.Command || last.Text != "stop" || last.Conversation != p.Conversation || last.Sender.Identity != "slack:T0LAB/U0ALICE" {
 		t.Errorf("received %+v, want the command stop in the thread", last)
 	}
