@@ -5,9 +5,11 @@ SHELL := /bin/bash
 
 # What the longer targets take: SAMPLE bounds the crash matrix to so many cases (0: all), SEED picks them; ARGS goes to
 # the program of the target as it is.
+# PACKAGES is how many packages are tested at a time; empty leaves it to the go command.
 SAMPLE ?= 0
 SEED ?= 1
 ARGS ?=
+PACKAGES ?=
 
 .PHONY: help run demo build test race lint fmt bench crash sabotage verify setup
 
@@ -27,10 +29,10 @@ setup: ## Install what the tests need, or say what is missing
 	@.ci/setup
 
 test: setup ## Run all tests (needs a redis-server program; installs it where it can)
-	go test -shuffle=on ./...
+	go test $(if $(PACKAGES),-p $(PACKAGES)) -shuffle=on ./...
 
 race: setup ## Run all tests under the race detector (needs a C compiler)
-	go test -race -shuffle=on ./...
+	go test $(if $(PACKAGES),-p $(PACKAGES)) -race -shuffle=on ./...
 
 lint: ## Check format, vet, staticcheck, the module file and the architecture
 	@.ci/lint
