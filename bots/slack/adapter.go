@@ -105,7 +105,10 @@ type Adapter struct {
 	clicks    chan struct{} // one place for each interaction under way
 }
 
-var _ chat.Adapter = (*Adapter)(nil)
+var (
+	_ chat.Adapter = (*Adapter)(nil)
+	_ chat.Fetcher = (*Adapter)(nil)
+)
 
 // self is the app as its workspace knows it.
 type self struct {

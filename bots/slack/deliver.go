@@ -49,7 +49,7 @@ const editEvery = 1300 * time.Millisecond
 // Capabilities are the same everywhere.
 func (a *Adapter) Capabilities(chat.Conversation) chat.Capabilities {
 	return chat.Capabilities{
-		Edits: true, EditEvery: editEvery, Cards: true, Threads: true, Ephemeral: true, LookBack: true, TextLimit: textLimit, SendTimeout: sendTimeout,
+		Edits: true, EditEvery: editEvery, Cards: true, Threads: true, Ephemeral: true, Files: true, LookBack: true, TextLimit: textLimit, SendTimeout: sendTimeout,
 	}
 }
 

@@ -26,6 +26,7 @@ func BotScopes() []Scope {
 		{Name: "groups:history", Why: "the same in private channels", Methods: []string{repliesMethod, historyMethod}, Events: []string{"message.groups"}},
 		{Name: "im:history", Why: "direct messages", Methods: []string{repliesMethod, historyMethod}, Events: []string{"message.im"}},
 		{Name: "mpim:history", Why: "direct messages of several people", Methods: []string{repliesMethod, historyMethod}, Events: []string{"message.mpim"}},
+		{Name: "files:read", Why: "read the files that people attach to their messages", Methods: []string{fileMethod}},
 		{Name: "users:read", Why: "tell the model what people are called, and learn the app's own id", Methods: []string{usersMethod, botsMethod}},
 		{Name: "channels:read", Why: "herald doctor names the public channels that Herald is in", Methods: []string{listMethod, infoMethod}},
 		{Name: "groups:read", Why: "herald doctor names the private channels that Herald is in", Methods: []string{listMethod, infoMethod}},

@@ -64,7 +64,8 @@ type Capabilities struct {
 	Cards     bool
 	Threads   bool
 	Ephemeral bool
-	Files     bool
+	// Files: people can attach files, and the adapter is a [Fetcher].
+	Files bool
 	// Nonce: a repeated send with the same nonce within NonceFor gives the first message again.
 	Nonce    bool
 	NonceFor time.Duration
@@ -89,4 +90,12 @@ type Adapter interface {
 	Edit(ctx context.Context, p *Post, r Receipt, final bool) error
 	// Find looks for a post that an earlier attempt may have sent. ok is false when it surely does not stand; an error when that cannot be told.
 	Find(ctx context.Context, p *Post) (r Receipt, ok bool, err error)
+}
+
+// Fetcher is an adapter that gives the bytes of attached files. Its method is safe for concurrent use.
+type Fetcher interface {
+	// Fetch gives f as the platform describes it now and its bytes. want is asked once, with that description, for the most bytes that are wanted; 0
+	// means none, and then none are loaded. The error is a [*Refused] for a file that cannot be had as it is, with a reason for a person: it is gone, a
+	// right is missing, it is larger. It is an [*Outage] for one that may be had later.
+	Fetch(ctx context.Context, c Conversation, f File, want func(File) int64) (File, []byte, error)
 }

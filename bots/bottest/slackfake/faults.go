@@ -27,11 +27,12 @@ const (
 	DropAck     FaultKind = "drop_ack"     // of the method "ack": the acknowledgement is lost
 )
 
-// AckMethod is the name by which a [Fault] means the acknowledgements on a socket, UploadMethod the upload of a file's bytes,
-// ResponseMethod a post to a response_url.
+// AckMethod is the name by which a [Fault] means the acknowledgements on a socket, UploadMethod and DownloadMethod the way of a
+// file's bytes, ResponseMethod a post to a response_url.
 const (
 	AckMethod      = "ack"
 	UploadMethod   = "upload"
+	DownloadMethod = "download"
 	ResponseMethod = "response_url"
 )
 
@@ -80,7 +81,7 @@ func (s *Server) Heal() {
 // takeFault finds the fault of a call and uses it up; nil means that the call goes well. s.mu is held.
 func (s *Server) takeFault(method, channel string) *Fault {
 	for i, f := range s.faults {
-		own := method == AckMethod || method == UploadMethod || method == ResponseMethod
+		own := method == AckMethod || method == UploadMethod || method == DownloadMethod || method == ResponseMethod
 		if f.Method != method && (f.Method != "" || own) || f.Channel != "" && f.Channel != channel {
 			continue
 		}

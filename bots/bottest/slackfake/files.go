@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"path"
 	"strconv"
 	"strings"
@@ -17,12 +18,16 @@ type Upload struct {
 	// Mime is found from the name when empty, for the commonest kinds.
 	Mime string
 	Data []byte
-	// Access is Slack's file_access; empty means visible. "check_file_info" is what apps get for files of Slack Connect.
+	// Access is Slack's file_access; empty means visible. "check_file_info" is what events hold of files of Slack Connect.
 	Access string
+	// Service, when set, keeps the file elsewhere, and Slack only links to it. At replaces the address of its bytes. Redirect is where that address
+	// sends on to.
+	Service, At, Redirect string
 }
 
 type file struct {
 	id, name, mime, user, access string
+	service, at, redirect        string
 	team                         string
 	size                         int
 	data                         []byte
@@ -45,7 +50,7 @@ func mimeOf(name string) string {
 // upload makes a file of a person's. s.mu is held.
 func (s *Server) upload(u Upload, user string) *file {
 	f := &file{
-		id: s.nextID("F"), name: u.Name, mime: cmp.Or(u.Mime, mimeOf(u.Name)), user: user, access: u.Access, size: len(u.Data), data: u.Data, uploaded: true,
+		id: s.nextID("F"), name: u.Name, mime: cmp.Or(u.Mime, mimeOf(u.Name)), user: user, access: u.Access, service: u.Service, at: u.At, redirect: u.Redirect, size: len(u.Data), data: u.Data, uploaded: true,
 		complete: true, created: s.now(), shares: map[string]string{},
 	}
 	if o := s.users[user]; o != nil {
@@ -64,12 +69,18 @@ func (s *Server) wireFile(f *file) object {
 	if f.deleted {
 		return object{"id": f.id, "mode": "tombstone"}
 	}
-	at := s.url + "/files/" + f.id + "/" + f.name
-	out := s.fullFile(f, at)
-	return out
+	return s.fullFile(f)
 }
 
-func (s *Server) fullFile(f *file, at string) object {
+func (s *Server) fullFile(f *file) object {
+	at := cmp.Or(f.at, s.url+"/files/"+f.id+"/"+url.PathEscape(f.name))
+	mode, external, access := "hosted", false, cmp.Or(f.access, "visible")
+	if f.service != "" {
+		mode, external = "external", true
+	}
+	if access == "check_file_info" {
+		access = "visible" // who asks is told
+	}
 	public, private := object{}, object{}
 	for id, ts := range f.shares {
 		share := []any{object{"ts": ts, "channel_name": s.channels[id].Name, "team_id": s.channels[id].Team}}
@@ -81,8 +92,8 @@ func (s *Server) fullFile(f *file, at string) object {
 	}
 	return object{
 		"id": f.id, "name": f.name, "title": f.name, "mimetype": f.mime, "filetype": strings.TrimPrefix(path.Ext(f.name), "."), "user": f.user,
-		"user_team": f.team, "size": f.size, "mode": "hosted", "created": f.created.Unix(), "timestamp": f.created.Unix(), "is_external": false,
-		"file_access": cmp.Or(f.access, "visible"), "url_private": at, "url_private_download": at + "?download=1", "channels": append([]string{}, f.channels...),
+		"user_team": f.team, "size": f.size, "mode": mode, "created": f.created.Unix(), "timestamp": f.created.Unix(), "is_external": external,
+		"external_type": f.service, "file_access": access, "url_private": at, "url_private_download": at + "?download=1", "channels": append([]string{}, f.channels...),
 		"shares": object{"public": public, "private": private},
 	}
 }
@@ -211,6 +222,15 @@ func (s *Server) LoseShares(lose bool) {
 	s.loseShares = lose
 }
 
+// DeleteFile is a person's deletion of a file: its message stays with a tombstone.
+func (s *Server) DeleteFile(id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if f := s.files[id]; f != nil {
+		f.deleted = true
+	}
+}
+
 // File are the bytes of a file, nil when there is none.
 func (v View) File(id string) []byte {
 	if f := v.s.files[id]; f != nil {
@@ -227,7 +247,7 @@ func (s *Server) fileInfo(c *call) (reply, *refusal) {
 	case f.deleted:
 		return nil, refuse("file_deleted")
 	}
-	return reply{"file": s.fullFile(f, s.url+"/files/"+f.id+"/"+f.name)}, nil
+	return reply{"file": s.fullFile(f)}, nil
 }
 
 func (s *Server) fileDelete(c *call) (reply, *refusal) {
@@ -246,8 +266,18 @@ func (s *Server) serveFile(w http.ResponseWriter, r *http.Request) {
 	in, f := s.tokens[token], s.files[r.PathValue("id")]
 	ok := in != nil && in.dead == "" && in.has("files:read")
 	gone := f == nil || f.deleted || !f.uploaded
+	s.note(Record{Kind: Called, Method: DownloadMethod, Event: r.PathValue("id")})
+	fault := s.takeFault(DownloadMethod, "")
+	if fault != nil {
+		s.counts.Faulted++
+		s.note(Record{Kind: Faulted, Method: DownloadMethod, Code: string(fault.Kind)})
+	}
 	s.mu.Unlock()
 	switch {
+	case fault != nil:
+		s.fail(w, r, fault)
+	case ok && !gone && f.redirect != "":
+		http.Redirect(w, r, f.redirect, http.StatusFound)
 	case !ok:
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		_, _ = w.Write([]byte("<!DOCTYPE html><html><head><title>Sign in | Slack</title></head></html>"))
