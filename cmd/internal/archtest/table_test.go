@@ -58,7 +58,7 @@ var table = []row{
 	{pkg: "core/handover", layer: engines, may: []string{"@vocabulary", "core/store", "core/conversation", "core/worker"}},
 	{pkg: "core/command", layer: engines, may: []string{"@vocabulary", "@ports", "core/session", "core/conversation"}},
 	{pkg: "core/tool/sandbox", layer: engines, modules: []string{"golang.org/x/sys"}},
-	{pkg: "core/tool/builtin", layer: engines, may: []string{"core/memory", "core/model", "core/session", "core/tool", "core/tool/sandbox"}},
+	{pkg: "core/tool/builtin", layer: engines, may: []string{"@vocabulary", "core/memory", "core/model", "core/session", "core/tool", "core/tool/sandbox"}},
 	{
 		pkg: "core/tool/policy", layer: engines, may: []string{"core/store", "core/command", "core/people", "core/session", "core/conversation", "core/tool", "core/tool/gate"},
 		tests: []string{"@vocabulary", "core/store/sqlite", "core/store/redis", "core/store/redis/redistest"},

@@ -29,6 +29,7 @@ var unreached = map[string]string{
 	"intake.row":      "needs an event of yesterday, or a crowded outbox on a platform that does not answer",
 	"handover.settle": "needs hundreds of debts at once",
 	"policy.bind":     "nothing binds a run context to a conversation yet",
+	"memory.log":      "no story appends to a log of notes yet",
 }
 
 // TestMatrix plays every story without a death, holds the sites that were reached against those that the source names, and then plays a

@@ -13,7 +13,6 @@ import (
 	"herald/core/chat"
 	"herald/core/conversation"
 	"herald/core/handover"
-	"herald/core/memory"
 	"herald/core/outbox"
 	"herald/core/people"
 	"herald/core/replica"
@@ -150,13 +149,7 @@ func (s *Service) pacer() *outbox.Pacer {
 
 // tools are the built-in tools and those of the options.
 func (s *Service) tools() (*tool.Registry, error) {
-	note := func(ctx context.Context, person string, p store.Partition) error {
-		_, err := s.store.Commit(ctx, store.Commit{
-			ID: "service.footprint/" + s.opts.NewID(), Partition: people.PersonPartition(person), Ops: []store.Op{store.ScoreNow{Index: people.Footprint, Member: string(p)}},
-		})
-		return err
-	}
-	all := append([]tool.Tool{builtin.CurrentTime(s.cfg.Location(), time.Now)}, builtin.Notes(memory.New(s.store, note))...)
+	all := append([]tool.Tool{builtin.CurrentTime(s.cfg.Location(), time.Now)}, s.desk().Tools()...)
 	return tool.NewRegistry(discreet(append(all, s.opts.Tools...), s.opts.Secrets.Clean)...)
 }
 

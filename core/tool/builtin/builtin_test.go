@@ -45,7 +45,7 @@ func TestCurrentTime(t *testing.T) {
 // Personal notes stay the person's, a channel's are shared by its threads, and neither is seen from the other.
 func TestNotesStayWhereTheyWereMade(t *testing.T) {
 	t.Parallel()
-	tools := builtin.Notes(memory.New(store.New(store.Options{}), nil))
+	tools := (&builtin.Desk{Notes: memory.New(store.New(store.Options{}), nil)}).Tools()
 	remember, recall := tools[0], tools[1]
 	channel := func(c, thread string) tool.Call {
 		return tool.Call{Person: "ann", Conversation: chat.Conversation{Workspace: "test:1", Channel: c, Thread: thread}}
