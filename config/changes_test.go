@@ -41,6 +41,7 @@ func TestChanges(t *testing.T) {
 				{Key: "models.local.model"},
 				{Key: "models.local.priority"},
 				{Key: "models.local.context_tokens"},
+				{Key: "models.local.images"},
 			},
 		},
 	}

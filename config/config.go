@@ -95,6 +95,8 @@ type Model struct {
 	Priority int    `key:"priority"` // lower goes first
 
 	ContextTokens int `key:"context_tokens"`
+	// Images: it takes pictures.
+	Images bool `key:"images"`
 	// Nil in the following means that the request leaves it to the provider.
 	Temperature     *float64 `key:"temperature"`
 	MaxOutputTokens *int     `key:"max_output_tokens"`

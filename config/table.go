@@ -121,6 +121,10 @@ func modelSettings() []setting {
 			doc: "Size of the model's context. Set it for local models: a value above the real one ends in errors of the provider.",
 		},
 		{
+			key: "models.*.images", kind: truth, def: "false",
+			doc: "The model takes pictures. One that does not is told that there are some, and a request with pictures prefers models that do.",
+		},
+		{
 			key: "models.*.temperature", kind: decimal, optional: true, sample: "0.7", min: 0, max: 2,
 			doc: "Sampling temperature. Without it the provider's own holds.",
 		},

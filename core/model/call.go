@@ -36,6 +36,10 @@ func (m *chosen) Generate(ctx context.Context, q *Request) iter.Seq2[Chunk, erro
 		}
 		c := &call{r: m.r, list: make([]*candidate, 0, len(models))}
 		size := q.Tokens()
+		if q.pictures() {
+			// A picture goes to a model that takes it, before strength and priority count.
+			slices.SortStableFunc(models, func(a, b Configured) int { return blind(a) - blind(b) })
+		}
 		for _, configured := range models {
 			if limit := configured.ContextTokens; limit > 0 && size > limit {
 				c.last = &Error{
@@ -132,6 +136,9 @@ func (c *call) attempt(ctx context.Context, x *candidate, q *Request, yield func
 	a := Attempt{Model: x.Name}
 	var failure error
 	var answered, left bool
+	if !x.Images {
+		q = q.withoutPictures(x.Name)
+	}
 	for chunk, err := range x.Model.Generate(ctx, q) {
 		if err != nil {
 			failure = err

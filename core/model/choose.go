@@ -24,7 +24,9 @@ type Configured struct {
 	Priority int
 	// ContextTokens is what its context holds; 0 is unknown.
 	ContextTokens int
-	Prices        Prices
+	// Images: it takes pictures. One that does not is told that there are some and is not shown them.
+	Images bool
+	Prices Prices
 }
 
 // Order sorts the models for a demand, the best first: by how well the strength fits, then priority, then scope, then the order

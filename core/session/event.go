@@ -79,6 +79,15 @@ type (
 		Name      string        `json:"name,omitempty"`
 		Text      string        `json:"text"`
 		Images    []model.Image `json:"images,omitempty"`
+		// Files are what came with it, Images those of them that are pictures. What was read of them stands here, so that nothing is fetched twice.
+		Files []File `json:"files,omitempty"`
+	}
+	// File is a file that came with a message. Problem says to a person why it was not read; a file with neither Text nor Problem is a picture, or empty.
+	File struct {
+		Name    string `json:"name"`
+		MIME    string `json:"mime,omitempty"`
+		Text    string `json:"text,omitempty"`
+		Problem string `json:"problem,omitempty"`
 	}
 	// Answer is what the model said in a round.
 	Answer struct {

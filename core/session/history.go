@@ -55,6 +55,7 @@ type item struct {
 	call   string // of a result
 	failed bool
 	images []model.Image
+	files  []File
 }
 
 // NewHistory folds events, oldest first.
@@ -97,7 +98,7 @@ func (h *History) Add(e Event) {
 		}
 		i := item{seq: e.Seq, role: model.User, text: removed}
 		if m := e.User; m != nil {
-			i.text, i.images = spoken(m.Name, m.Text), m.Images
+			i.text, i.images, i.files = spoken(m.Name, m.Text), m.Images, m.Files
 		}
 		h.thread(rootFrame).add(i)
 	case ModelAnswered:
@@ -193,7 +194,7 @@ func (h *History) age() {
 			case i.role == model.Assistant && len(i.text) > OldAnswerRunes:
 				i.text = middleOut(i.text, OldAnswerRunes)
 			}
-			t.items[j].images = nil
+			t.items[j].images, t.items[j].files = nil, aged(t.items[j].files)
 		}
 	}
 }
@@ -259,7 +260,7 @@ func (h *History) Visible(frame string) []model.Message {
 	for _, i := range t.items {
 		switch i.role {
 		case model.User:
-			b.user(i.text, i.images)
+			b.user(i.text+attached(i.files), i.images)
 		case model.Assistant:
 			b.assistant(i, results)
 		case model.Tool:
