@@ -49,6 +49,10 @@ type Delivery struct {
 	Resend time.Time `json:"resend,omitzero"`
 	// Replaced holds the original text where age made one line of it.
 	Replaced string `json:"replaced,omitempty"`
+	// Uncut: Text is not the one that Pieces were cut from any more; the outbox cuts it anew and keeps the message that stands.
+	Uncut bool `json:"uncut,omitempty"`
+	// Revealed: a person asked for the text that had been replaced.
+	Revealed bool `json:"revealed,omitempty"`
 }
 
 // Piece is a part of a delivery that is one message on the platform.

@@ -15,6 +15,7 @@
 //	waited      <wait>               a wait that is over                          the turn's holder
 //	handover    <id>                 what this partition owes another             whoever causes it; handover worker
 //	turn        <turn>               the record of a finished turn, for why       the turn's holder
+//	again       <turn>               a failed turn that was started over          clicks
 //	pace        place                a place in the pace that the outbox waits for    outbox
 //	suspect     delivery             how often a delivery crashed alone           outbox
 //	buried      <delivery>           a delivery that was given up                 outbox

@@ -35,6 +35,8 @@ const (
 	New    ControlKind = "new"
 	Edit   ControlKind = "edit"
 	Delete ControlKind = "delete"
+	// Retry starts the turn Target over, whose answer failed.
+	Retry ControlKind = "retry"
 )
 
 // Control is a control entry: written by whoever received it, applied by the turn's holder.
@@ -47,7 +49,7 @@ type Control struct {
 	By    string `json:"by"` // person
 	// Name is the shown name of By.
 	Name string `json:"name,omitempty"`
-	// Target is the message that an edit or a deletion speaks of, Text the new text.
+	// Target is the message that an edit or a deletion speaks of, or the turn of a retry; Text the new text.
 	Target string `json:"target,omitempty"`
 	Text   string `json:"text,omitempty"`
 	// TargetKey is the dedupe key of the target's own event: whether it has arrived yet.

@@ -24,6 +24,7 @@ const (
 	Waited    = "waited"
 	Handovers = "handover"
 	Turns     = "turn"
+	Again     = "again"
 	Log       = "log"
 	Audit     = "audit"
 	Dedupe    = "dedupe"

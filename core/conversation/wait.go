@@ -16,12 +16,6 @@ const (
 	Deny           = "deny"
 )
 
-// Action is the action of a button that decides the wait: choice is one of those of an approval, or the number of a question's.
-func Action(wait, choice string) string { return ActionMark + wait + ":" + choice }
-
-// ActionMark begins every such action.
-const ActionMark = "wait:"
-
 // WaitDoc is a wait and, once there is one, its outcome. The first outcome wins by the document's version.
 type WaitDoc struct {
 	V       int              `json:"v"`

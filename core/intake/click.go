@@ -35,19 +35,6 @@ const maxReason = 500
 // WaitAction is the action of a button that decides the wait: choice is one of the choices of an approval or the number of a choice.
 func WaitAction(wait, choice string) string { return conversation.Action(wait, choice) }
 
-// parseAction reads what WaitAction wrote.
-func parseAction(action string) (wait, choice string, ok bool) {
-	rest, ok := strings.CutPrefix(action, conversation.ActionMark)
-	if !ok {
-		return "", "", false
-	}
-	n := strings.LastIndexByte(rest, ':')
-	if n <= 0 || n == len(rest)-1 {
-		return "", "", false
-	}
-	return rest[:n], rest[n+1:], true
-}
-
 func waitKey(wait string) store.Key {
 	return (&conversation.WaitDoc{Wait: session.Wait{ID: wait}}).Key()
 }
@@ -60,23 +47,53 @@ func waitQueries(p store.Partition, wait string) []store.Query {
 	}
 }
 
+// button is what a click is on: what it does, and the id of what it acts on.
+type button struct{ mark, ref, choice string }
+
+// buttonOf reads an action; the mark is empty for one that means nothing.
+func buttonOf(action string) button {
+	if wait, choice, ok := conversation.ParseAction(action); ok {
+		return button{conversation.ActionMark, wait, choice}
+	}
+	for _, mark := range []string{conversation.AgainMark, conversation.ShowMark} {
+		if ref, ok := strings.CutPrefix(action, mark); ok && ref != "" {
+			return button{mark: mark, ref: ref}
+		}
+	}
+	return button{}
+}
+
 func (e *event) clickQueries() []store.Query {
-	if wait, _, ok := parseAction(e.in.Action); ok {
-		return waitQueries(e.part, wait)
+	switch b := buttonOf(e.in.Action); b.mark {
+	case conversation.ActionMark:
+		return waitQueries(e.part, b.ref)
+	case conversation.AgainMark:
+		return retryQueries(e.part, b.ref)
+	case conversation.ShowMark:
+		return showQueries(e.part, b.ref)
 	}
 	return nil
 }
 
-// click makes a click the outcome of its wait: the first one wins, by the version of the wait's document. Whoever may not decide,
-// or came too late, is told so alone.
+// click does what the button stands for. Whoever may not, or came too late, is told so alone.
 func (i *Intake) click(ctx context.Context, e *event) (chat.Outcome, Reason, error) {
-	wait, choice, ok := parseAction(e.in.Action)
-	if !ok {
+	switch b := buttonOf(e.in.Action); b.mark {
+	case conversation.ActionMark:
+		return i.decide(ctx, e, b.ref, b.choice)
+	case conversation.AgainMark:
+		return i.retry(ctx, e, b.ref)
+	case conversation.ShowMark:
+		return i.show(ctx, e, b.ref)
+	default:
 		return i.say(ctx, e, UnknownAction, textNoAction, true)
 	}
+}
+
+// decide makes a click the outcome of its wait: the first one wins, by the version of the wait's document.
+func (i *Intake) decide(ctx context.Context, e *event, wait, choice string) (chat.Outcome, Reason, error) {
 	stands := e.extra
 	for range tries {
-		d, err := decide(e, choice, stands)
+		d, err := judgeClick(e, choice, stands)
 		if err != nil {
 			return "", Failed, err
 		}
@@ -112,8 +129,8 @@ type decision struct {
 	outcome *session.Outcome
 	why     Reason
 	text    string
-	// other is the person who had decided, said what.
-	other, said string
+	// other is the person who was faster; format puts their name, and behind it said where that is set, into a text.
+	other, said, format string
 }
 
 func (d decision) away(why Reason, text string) decision {
@@ -121,8 +138,8 @@ func (d decision) away(why Reason, text string) decision {
 	return d
 }
 
-// decide judges the click by the wait that stands. Rights come first: who may not decide learns nothing of the decision.
-func decide(e *event, choice string, stands []store.Answer) (decision, error) {
+// judgeClick judges the click by the wait that stands. Rights come first: who may not decide learns nothing of the decision.
+func judgeClick(e *event, choice string, stands []store.Answer) (decision, error) {
 	var d decision
 	doc, ok := stands[0].Doc()
 	if !ok {
@@ -145,7 +162,7 @@ func decide(e *event, choice string, stands []store.Answer) (decision, error) {
 		case o.By == e.who.ID:
 			return d.away(TooLate, fmt.Sprintf(textDecidedMe, said(o))), nil
 		default:
-			d.other, d.said = o.By, said(o)
+			d.other, d.said, d.format = o.By, said(o), textDecided
 			return d.away(TooLate, ""), nil
 		}
 	}
@@ -236,7 +253,11 @@ func (i *Intake) turnAway(ctx context.Context, e *event, d decision) (chat.Outco
 		if err != nil {
 			return "", Failed, err
 		}
-		text = fmt.Sprintf(textDecided, name, d.said)
+		args := []any{name}
+		if d.said != "" {
+			args = append(args, d.said)
+		}
+		text = fmt.Sprintf(d.format, args...)
 	}
 	return i.say(ctx, e, d.why, text, true)
 }

@@ -169,7 +169,7 @@ func TestClickThatIsTurnedAway(t *testing.T) {
 
 func TestButtonThatMeansNothing(t *testing.T) {
 	t.Parallel()
-	for _, action := range []string{"wait", "wait:", "wait:w1", "wait:w1:", "wait::approve", "show:w1", "{}"} {
+	for _, action := range []string{"wait", "wait:", "wait:w1", "wait:w1:", "wait::approve", "again:", "show:", "display:w1", "{}"} {
 		r := newRig(t)
 		r.wait(session.Wait{Kind: session.Approval, Person: personOf(ada)})
 		in := clicked("c1", "", ada)

@@ -26,6 +26,8 @@ const (
 	Commanded      Reason = "command"
 	Decided        Reason = "decided"         // a click that ended a wait
 	TooLate        Reason = "too_late"        // a click whose wait had ended
+	Retried        Reason = "retry"           // a failed turn is started over
+	Shown          Reason = "show"            // a text that was too old is shown after all
 	Forbidden      Reason = "forbidden"       // somebody who may not do it
 	Empty          Reason = "empty"           // nothing in it
 	TooLong        Reason = "too_long"        // more text than is read

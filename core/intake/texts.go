@@ -23,6 +23,13 @@ const (
 	textEnded     = "The time to decide this is over."
 	textBadChoice = "This button does not fit the question any more."
 
+	textNoRetry     = "This cannot be tried again."
+	textNotYourTurn = "Only who wrote the message, who opened this conversation or an admin can try this again."
+	textRetriedMe   = "You have tried this again already."
+	textRetried     = "%s has tried this again already."
+	textNoShow      = "There is nothing more to show here."
+	textShown       = "The whole text stands here already, or is on its way."
+
 	textStoreAway = "I cannot keep anything at the moment, so this may not have been done. Look at `status` in a minute, and try again if it was not."
 	textMalformed = "I could not understand what the platform sent me, so nothing was done. An admin finds the reason among the dead letters."
 	textInternal  = "Something went wrong inside of me, so this may not have been done. Try again; an admin finds the reason in the log."
