@@ -59,6 +59,7 @@ var table = []row{
 	{pkg: "core/command", layer: engines, may: []string{"@vocabulary", "@ports", "core/session", "core/conversation"}},
 	{pkg: "core/tool/sandbox", layer: engines, modules: []string{"golang.org/x/sys"}},
 	{pkg: "core/tool/builtin", layer: engines, may: []string{"@vocabulary", "core/memory", "core/model", "core/session", "core/tool", "core/tool/sandbox"}},
+	{pkg: "core/tool/files", layer: engines, may: []string{"core/memory", "core/model", "core/session", "core/tool", "core/tool/builtin", "core/tool/gate"}, tests: []string{"@vocabulary"}},
 	{
 		pkg: "core/tool/policy", layer: engines, may: []string{"core/store", "core/command", "core/people", "core/session", "core/conversation", "core/tool", "core/tool/gate"},
 		tests: []string{"@vocabulary", "core/store/sqlite", "core/store/redis", "core/store/redis/redistest"},
@@ -75,6 +76,7 @@ var table = []row{
 	{pkg: "core/store/redis/redistest", layer: drivers, modules: []string{"github.com/redis/go-redis/v9"}},
 	{pkg: "core/store/storetest", layer: drivers, may: []string{"core/store", "core/store/memory"}, modules: testModules},
 	{pkg: "core/store/sqlite", layer: drivers, may: []string{"core/store", "core/store/inproc"}, modules: []string{"modernc.org/sqlite"}, tests: []string{"core/store/storetest"}},
+	{pkg: "core/file", layer: engines, may: []string{"@vocabulary", "core/model", "core/session"}, modules: []string{"golang.org/x/text"}},
 	{pkg: "core/file/pdf", layer: drivers, modules: []string{"github.com/klippa-app/go-pdfium", "github.com/tetratelabs/wazero"}},
 	{pkg: "core/model/openai", layer: drivers, may: []string{"core/model"}, modules: []string{"github.com/sashabaranov/go-openai"}},
 	{pkg: "core/model/modeltest", layer: drivers, may: []string{"core/model"}, tests: []string{"core/model/openai"}},
