@@ -16,13 +16,8 @@ const (
 	maxCopyDepth = 16
 )
 
-// copyTree copies a folder. Symbolic links, devices and pipes are left out: a link may lead anywhere, a pipe never ends.
-func copyTree(from, to string) error {
-	src, err := os.OpenRoot(from)
-	if err != nil {
-		return err
-	}
-	defer src.Close()
+// copyTree copies a tree of files. Symbolic links, devices and pipes are left out: a link may lead anywhere, a pipe never ends.
+func copyTree(src fs.FS, to string) error {
 	if err := os.Mkdir(to, 0o700); err != nil {
 		return err
 	}
@@ -32,7 +27,7 @@ func copyTree(from, to string) error {
 	}
 	defer dst.Close()
 	files, left := 0, int64(maxCopyBytes)
-	return fs.WalkDir(src.FS(), ".", func(path string, d fs.DirEntry, err error) error {
+	return fs.WalkDir(src, ".", func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
@@ -40,10 +35,10 @@ func copyTree(from, to string) error {
 			return nil
 		}
 		if files++; files > maxCopyFiles {
-			return fmt.Errorf("the folder %s has more than %d files, which is more than is copied for a run", from, maxCopyFiles)
+			return fmt.Errorf("there are more than %d, which is more than is copied for a run", maxCopyFiles)
 		}
 		if depth(path) > maxCopyDepth {
-			return fmt.Errorf("the folder %s is more than %d folders deep, which is more than is copied for a run", from, maxCopyDepth)
+			return fmt.Errorf("they are more than %d folders deep, which is more than is copied for a run", maxCopyDepth)
 		}
 		switch {
 		case d.IsDir():
@@ -53,7 +48,7 @@ func copyTree(from, to string) error {
 		}
 		n, err := copyFile(src, dst, path, left)
 		if left -= n; err == nil && left < 0 {
-			return fmt.Errorf("the folder %s has more than %d MiB, which is more than is copied for a run", from, maxCopyBytes>>20)
+			return fmt.Errorf("they have more than %d MiB, which is more than is copied for a run", maxCopyBytes>>20)
 		}
 		return err
 	})
@@ -69,16 +64,16 @@ func depth(path string) int {
 	return n
 }
 
-func copyFile(src, dst *os.Root, path string, left int64) (n int64, err error) {
-	info, err := src.Lstat(path)
-	if err != nil || !info.Mode().IsRegular() {
-		return 0, err
-	}
+func copyFile(src fs.FS, dst *os.Root, path string, left int64) (n int64, err error) {
 	in, err := src.Open(path)
 	if err != nil {
 		return 0, err
 	}
 	defer in.Close()
+	info, err := in.Stat()
+	if err != nil {
+		return 0, err
+	}
 	out, err := dst.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600|info.Mode().Perm()&0o100)
 	if err != nil {
 		return 0, err

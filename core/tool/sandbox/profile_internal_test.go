@@ -49,11 +49,16 @@ func TestCopyTree(t *testing.T) {
 		t.Fatal(err)
 	}
 	to := filepath.Join(t.TempDir(), "copy")
-	if err := copyTree(from, to); err != nil {
+	root, err := os.OpenRoot(from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	if err := copyTree(root.FS(), to); err != nil {
 		t.Fatal(err)
 	}
 	var got []string
-	err := filepath.WalkDir(to, func(path string, d os.DirEntry, err error) error {
+	err = filepath.WalkDir(to, func(path string, d os.DirEntry, err error) error {
 		info, e := d.Info()
 		got = append(got, strings.TrimPrefix(path, to)+" "+info.Mode().String())
 		return errors.Join(err, e)
@@ -65,7 +70,7 @@ func TestCopyTree(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(from, "big"), make([]byte, maxCopyBytes+1), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if err := copyTree(from, filepath.Join(t.TempDir(), "copy")); err == nil || !strings.Contains(err.Error(), "more than 64 MiB") {
+	if err := copyTree(root.FS(), filepath.Join(t.TempDir(), "copy")); err == nil || !strings.Contains(err.Error(), "more than 64 MiB") {
 		t.Errorf("got %v", err)
 	}
 }

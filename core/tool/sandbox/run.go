@@ -34,7 +34,7 @@ func (r *Runner) start(ctx context.Context, p *profile, c Command) (res Result, 
 		}
 	}()
 	files := ""
-	if c.Files != "" {
+	if c.Files != nil {
 		files = filepath.Join(base, "files")
 		if err := copyTree(c.Files, files); err != nil {
 			return Result{}, fmt.Errorf("the files of the run could not be copied: %w", err)

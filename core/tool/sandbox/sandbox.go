@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -67,8 +68,9 @@ type Command struct {
 	// Script is a file below Files, with slashes; "" for none.
 	Script string
 	Args   []string
-	// Files is a folder of this machine that the program may read: a copy of it as it is now. "" for none. Symbolic links are left out.
-	Files string
+	// Files is what the program may read: a copy of it as it is now. nil for nothing. Symbolic links are left out. Of a folder of this
+	// machine it should be the file system of an [os.Root], so that nothing leads out of it.
+	Files fs.FS
 	// Work is a folder of this machine in which the program works and whose changes stay. "" gives it an empty one that ends with it.
 	Work string
 	// Env is the program's environment beside PATH, HOME, TMPDIR and LANG.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
@@ -41,6 +42,16 @@ func temp(t *testing.T) string {
 		t.Fatal(err)
 	}
 	return dir
+}
+
+func tree(t *testing.T, dir string) fs.FS {
+	t.Helper()
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = root.Close() })
+	return root.FS()
 }
 
 // limits are generous in time: a loaded machine is no failure.
@@ -81,7 +92,7 @@ func TestRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	res := run(t, r, sandbox.Command{
-		Program: []string{"sh"}, Script: "scripts/say.sh", Args: []string{"a b", "$(id); `id`"}, Files: files,
+		Program: []string{"sh"}, Script: "scripts/say.sh", Args: []string{"a b", "$(id); `id`"}, Files: tree(t, files),
 		Env: map[string]string{"NAME": "Ada"}, Stdin: []byte("in "), Limits: limits,
 	})
 	if res.Stdout != "in [a b] [$(id); `id`] Ada\n/work\n" || res.Stderr != "oops\n" || res.Code != 3 || res.OK() {
@@ -137,7 +148,7 @@ func TestEscapes(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			res := run(t, r, sandbox.Command{Program: []string{"sh", "-c", tt.script}, Files: files, Limits: limits})
+			res := run(t, r, sandbox.Command{Program: []string{"sh", "-c", tt.script}, Files: tree(t, files), Limits: limits})
 			if strings.Contains(res.Stdout, "OUT") || strings.Contains(res.Stdout, "canary") {
 				t.Errorf("got out:\n%s%s", res.Stdout, res.Stderr)
 			}
@@ -393,7 +404,7 @@ func TestNothingIsLeftBehind(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(files, "f"), []byte("x"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	run(t, r, sandbox.Command{Program: []string{"cat", "/files/f"}, Files: files, Limits: limits})
+	run(t, r, sandbox.Command{Program: []string{"cat", "/files/f"}, Files: tree(t, files), Limits: limits})
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 0 {
 		t.Errorf("left: %v, %v", entries, err)
 	}
