@@ -41,8 +41,8 @@ func (d *Desk) Room(ctx context.Context, c tool.Call) memory.Room {
 	return r
 }
 
-// writer is who changes notes by a call.
-func (d *Desk) writer(ctx context.Context, c tool.Call) (memory.Writer, error) {
+// Writer is who changes notes by a call.
+func (d *Desk) Writer(ctx context.Context, c tool.Call) (memory.Writer, error) {
 	w := memory.Writer{Person: c.Person, Name: c.Person, Call: c.ID}
 	var err error
 	if d.Name != nil {
@@ -105,7 +105,7 @@ func (d *Desk) remember(ctx context.Context, c tool.Call) (tool.Result, error) {
 	if err != nil {
 		return tool.Result{}, err
 	}
-	w, err := d.writer(ctx, c)
+	w, err := d.Writer(ctx, c)
 	if err != nil {
 		return tool.Result{}, err
 	}

@@ -83,3 +83,16 @@ func inside(p string, roots []string) bool {
 	}
 	return false
 }
+
+// Lexical is a path relative to root without '.', '..' and doubled slashes, and without looking at any file: the form in which tools of
+// files read it. ok is false for one that leaves root or cannot be a path. root may be "" where there is no folder.
+func Lexical(root, p string) (rel string, ok bool) {
+	if strings.ContainsRune(p, 0) {
+		return "", false
+	}
+	if rel, ok = below(root, p); !ok {
+		return "", false
+	}
+	rel = path.Clean(rel)
+	return rel, rel != ".." && !strings.HasPrefix(rel, "../") && !strings.HasPrefix(rel, "/")
+}
