@@ -202,8 +202,15 @@ func (w *world) check(said []*event) error {
 	for id := range w.forwarded {
 		ids = append(ids, id)
 	}
+	again := w.startedOver()
 	for _, id := range ids {
-		switch n := len(covered[id]); {
+		n := len(covered[id])
+		for d := range covered[id] {
+			if again[d] && n > 1 {
+				n-- // a person asked for another answer in place of this one
+			}
+		}
+		switch {
 		case n == 1:
 		case n == 0 && touched[id]: // deleted before its turn began
 		default:
@@ -211,6 +218,17 @@ func (w *world) check(said []*event) error {
 		}
 	}
 	return w.checkOrder(said, covered)
+}
+
+// startedOver are the failed answers in whose place somebody asked for another one.
+func (w *world) startedOver() map[string]bool {
+	out := make(map[string]bool)
+	for _, e := range w.plat.events {
+		if turn, ok := strings.CutPrefix(e.in.Action, conversation.AgainMark); ok {
+			out[conversation.ID("d", turn, "answer")] = true
+		}
+	}
+	return out
 }
 
 // began is the earliest instant at which the turn that answers e can have begun: when the first of its messages was handed on. The reply
@@ -229,11 +247,13 @@ func began(e *event, said []*event, covered map[string]map[string]int) int {
 
 // checkOrder: a message that was acknowledged before a newer one of its conversation was sent at all is never answered after it.
 func (w *world) checkOrder(said []*event, covered map[string]map[string]int) error {
-	order := func(e *event) int {
+	order := func(e *event) (first int) {
 		for _, o := range covered[e.in.MessageID] {
-			return o
+			if first == 0 || o < first {
+				first = o
+			}
 		}
-		return 0
+		return first
 	}
 	for _, a := range said {
 		for _, b := range said {

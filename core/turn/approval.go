@@ -159,16 +159,21 @@ func denies(text string) (reason string, ok bool) {
 	return cutText(strings.TrimSpace(reason), 500), true
 }
 
-// closeCard is the operations that make the card of an approval that is over say how it ended, and take its buttons away. A card that is not on the platform
-// yet stays as it is: a click on it is told how it ended.
-func (r *run) closeCard(ctx context.Context, w session.Wait, how string) ([]store.Op, error) {
+// closeWait makes the card of an approval that is over say how it ended.
+func (r *run) closeWait(ctx context.Context, w session.Wait, how string) ([]store.Op, error) {
 	if w.Kind != session.Approval {
 		return nil, nil
 	}
-	d := &conversation.Delivery{ID: askID(w.ID)}
+	return r.closeCard(ctx, askID(w.ID), how)
+}
+
+// closeCard is the operations that make a card say how it ended, and take its buttons away. A card that is not on the platform yet stays as it is: a
+// click on it is told how it ended.
+func (r *run) closeCard(ctx context.Context, delivery, how string) ([]store.Op, error) {
+	d := &conversation.Delivery{ID: delivery}
 	as, err := r.Store.Read(ctx, store.Get{Partition: r.p, Key: d.SentKey()})
 	if err != nil {
-		return nil, fmt.Errorf("close the card of %s: %w", w.ID, err)
+		return nil, fmt.Errorf("close the card %s of %s: %w", delivery, r.p, err)
 	}
 	doc, ok := as[0].Doc()
 	if !ok {
@@ -177,26 +182,23 @@ func (r *run) closeCard(ctx context.Context, w session.Wait, how string) ([]stor
 	if err := conversation.Decode(doc, d); err != nil {
 		return nil, err
 	}
-	if len(d.Pieces) != 1 || d.Pieces[0].Receipt == nil {
+	text := d.Text + "\n\n**" + how + "**"
+	parts := r.ad.Cut(r.conv, text)
+	if len(d.Pieces) == 0 || len(parts) != len(d.Pieces) || slices.ContainsFunc(d.Pieces, func(p conversation.Piece) bool { return p.Receipt == nil }) {
 		return nil, nil
 	}
-	d.Text, d.Card, d.MadeAt = askText(w)+"\n\n**"+how+"**", nil, r.now()
-	parts := r.ad.Cut(r.conv, d.Text)
-	if len(parts) != 1 {
-		return nil, nil
+	d.Text, d.Card, d.MadeAt = text, nil, r.now()
+	for i := range d.Pieces {
+		if p := &d.Pieces[i]; p.Text != parts[i] || i == len(parts)-1 {
+			p.Text, p.Settled = parts[i], false
+		}
 	}
-	d.Pieces[0].Text, d.Pieces[0].Settled = parts[0], false
 	return append([]store.Op{store.Delete{Key: d.SentKey()}}, conversation.Say(r.p, d)...), nil
 }
 
 // ended says how an approval ended.
 func (r *run) ended(ctx context.Context, o *session.Outcome) string {
-	name := o.By
-	if r.Name != nil && o.By != "" {
-		if n, err := r.Name(ctx, o.By); err == nil {
-			name = n
-		}
-	}
+	name := r.nameOf(ctx, o.By)
 	switch o.Result {
 	case session.Approved:
 		return "Approved by " + name + "."

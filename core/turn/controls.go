@@ -25,6 +25,8 @@ func (r *run) applyControls(ctx context.Context) error {
 			err = r.stopOrNew(ctx, c)
 		case conversation.Edit, conversation.Delete:
 			done, err = r.change(ctx, c)
+		case conversation.Retry:
+			done, err = r.retry(ctx, c)
 		default:
 			r.log.Warn("a control of an unknown kind was left out", "kind", c.Kind, "control", c.ID)
 		}
@@ -37,7 +39,7 @@ func (r *run) applyControls(ctx context.Context) error {
 			left = append(left, c)
 		}
 	}
-	r.controls = left
+	r.controls = r.dropRetries(left)
 	return nil
 }
 

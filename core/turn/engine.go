@@ -60,7 +60,7 @@ type Observer struct {
 	ToolEnded func(name, status string, d time.Duration)
 }
 
-// Options of an engine. All fields but Observer, Log, Spawn and Admin are required.
+// Options of an engine. All fields but Files, Observer, Log, Spawn and Admin are required.
 type Options struct {
 	Store  store.Store
 	Agents Agents
@@ -70,6 +70,8 @@ type Options struct {
 	Gate    tool.Gate
 	Outbox  Outbox
 	Adapter func(chat.Workspace) chat.Adapter
+	// Files reads what is attached to messages; nil reads nothing.
+	Files Files
 	// Admin reports whether a person is an admin now; nil means nobody is.
 	Admin func(ctx context.Context, person string) (bool, error)
 	// Name is the shown name of a person, for cards; nil means that their ids are shown.

@@ -65,6 +65,9 @@ func (r *run) finish(ctx context.Context, text string) (done bool, err error) {
 		text = textEmpty
 	}
 	d := r.settleAnswer(text)
+	if t.Cancel == nil && t.Failure != nil && r.caps.Cards {
+		d.Card = retryCard(t.ID)
+	}
 	rec := r.record()
 	events := []session.Event{{Kind: session.TurnAnswered, ID: "answered/" + t.ID, Answered: &session.Answered{Turn: t.ID, Delivery: d.ID, Covers: t.Covers}}}
 	if r.reopen != nil {
@@ -75,7 +78,7 @@ func (r *run) finish(ctx context.Context, text string) (done bool, err error) {
 	r.cur.LastTurn, r.cur.Told, r.cur.Held, r.cur.Handed = t.ID, nil, nil, false
 	ends := r.endWaits()
 	for _, w := range r.state.Waits {
-		card, err := r.closeCard(ctx, w, textEndedCard)
+		card, err := r.closeWait(ctx, w, textEndedCard)
 		if err != nil {
 			return false, err
 		}

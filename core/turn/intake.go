@@ -2,13 +2,11 @@ package turn
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
-	"herald/core/chat"
 	"herald/core/conversation"
 	"herald/core/session"
 	"herald/core/store"
@@ -37,6 +35,7 @@ func (r *run) open(person string) {
 
 // look applies what the last read brought: controls, outcomes of waits, messages.
 func (r *run) look(ctx context.Context) error {
+	r.readFiles(ctx)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if err := r.applyControls(ctx); err != nil {
@@ -75,7 +74,7 @@ func (r *run) applyWaits(ctx context.Context) error {
 		if o == nil {
 			continue
 		}
-		card, err := r.closeCard(ctx, w, r.ended(ctx, o))
+		card, err := r.closeWait(ctx, w, r.ended(ctx, o))
 		if err != nil {
 			return err
 		}
@@ -103,6 +102,7 @@ func (r *run) reply(w session.Wait) *session.Outcome {
 	if n, err := strconv.Atoi(text); err == nil && n >= 1 && n <= len(w.Choices) {
 		text = w.Choices[n-1]
 	}
+	text += session.Attached(r.attached[m.MessageID].files)
 	r.ops = append(r.ops, store.Delete{Key: m.Key()})
 	r.inbox = slices.Delete(r.inbox, i, i+1)
 	return &session.Outcome{Wait: w.ID, Result: session.Replied, By: m.Person, Text: text, MessageID: m.MessageID, Order: m.Order}
@@ -143,8 +143,9 @@ func (r *run) takeMessages() {
 		if m.Direct {
 			name = ""
 		}
+		with := r.attached[m.MessageID]
 		r.stage(session.Event{Kind: session.UserSaid, ID: "said/" + m.MessageID, User: &session.Said{
-			Turn: turn, MessageID: m.MessageID, Order: m.Order, Person: m.Person, Name: name, Text: withFiles(m.Text, m.Files),
+			Turn: turn, MessageID: m.MessageID, Order: m.Order, Person: m.Person, Name: name, Text: m.Text, Images: with.images, Files: with.files,
 		}})
 		r.ops = append(r.ops, store.Delete{Key: m.Key()})
 	}
@@ -165,14 +166,6 @@ func (r *run) dropLate() {
 		r.unsaid = true
 		return false
 	})
-}
-
-// withFiles names the attachments, which no adapter of this installation reads into a turn yet.
-func withFiles(text string, files []chat.File) string {
-	for _, f := range files {
-		text += fmt.Sprintf("\n[attached file %q, %s: it was not read, because files cannot be read here]", f.Name, f.MIME)
-	}
-	return text
 }
 
 // tellWaiting tells each writer once what the conversation waits for; the messages stay in the inbox.

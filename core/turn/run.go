@@ -48,6 +48,8 @@ type run struct {
 	inbox    []conversation.Message
 	controls []conversation.Control
 	waits    map[string]waitDoc
+	// attached is what was read of the files of messages, by their ids.
+	attached map[string]attached
 	// suspect is what stands of earlier crashes, suspected whether anything does.
 	suspect   conversation.Suspect
 	suspected bool

@@ -10,14 +10,16 @@ import (
 
 // What the engine says to people, in one place.
 const (
-	textStopped     = "Stopped."
-	textStoppedNew  = "Stopped. A new conversation has begun."
-	textNew         = "A new conversation has begun."
-	textNothingRuns = "Nothing is running here."
-	textMayNotStop  = "Only who wrote the message, who opened this conversation or an admin can stop this."
-	textEndedCard   = "Not decided: the turn ended before."
-	textLate        = "This message reached me after a stop that was sent later, so it was not run. Send it again if it should be."
-	textEmpty       = "The model gave an empty answer. Ask again, or say it in other words."
+	textStopped        = "Stopped."
+	textStoppedNew     = "Stopped. A new conversation has begun."
+	textNew            = "A new conversation has begun."
+	textNothingRuns    = "Nothing is running here."
+	textMayNotStop     = "Only who wrote the message, who opened this conversation or an admin can stop this."
+	textEndedCard      = "Not decided: the turn ended before."
+	textLate           = "This message reached me after a stop that was sent later, so it was not run. Send it again if it should be."
+	textLateRetry      = "This came after a stop that was sent later, so it was not started over. Write the message again if it should be run."
+	textNothingToRetry = "What was said then is not kept any more. Write the message again."
+	textEmpty          = "The model gave an empty answer. Ask again, or say it in other words."
 )
 
 // waitingText says what the conversation waits for.
