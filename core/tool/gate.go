@@ -51,6 +51,25 @@ func Hides(ctx context.Context, g Gate, c Call, name string) bool {
 	return ok && h.Hides(ctx, c, name)
 }
 
+// Binding is what is bound to a conversation beside its rules.
+type Binding struct {
+	// Agent is the chat agent that a session begins with, "" for the usual one.
+	Agent string
+	// Lines are for the volatile end of the prompt.
+	Lines []string
+}
+
+// Binder is a gate that knows what is bound to its conversation.
+type Binder interface{ Bound() Binding }
+
+// Bound asks a gate that knows; others know nothing.
+func Bound(g Gate) Binding {
+	if b, ok := g.(Binder); ok {
+		return b.Bound()
+	}
+	return Binding{}
+}
+
 // AllowList lets the named tools through and requires a person for all others.
 type AllowList []string
 

@@ -149,7 +149,7 @@ func (s *Service) pacer() *outbox.Pacer {
 
 // tools are the built-in tools and those of the options.
 func (s *Service) tools() (*tool.Registry, error) {
-	all := append([]tool.Tool{builtin.CurrentTime(s.cfg.Location(), time.Now)}, s.desk().Tools()...)
+	all := slices.Concat([]tool.Tool{builtin.CurrentTime(s.cfg.Location(), time.Now)}, s.desk().Tools(), s.fileTools())
 	return tool.NewRegistry(discreet(append(all, s.opts.Tools...), s.opts.Secrets.Clean)...)
 }
 

@@ -51,6 +51,7 @@ func (s *Service) openGate(ctx context.Context, tools *tool.Registry) (*policy.K
 	ppl := people.New(s.store)
 	return policy.New(policy.Options{
 		Store: s.store, File: s.fileRules, Roles: func() gate.Roles { return s.permits.Load().roles }, Role: s.roleOf, Admin: s.isAdmin, Name: ppl.Name,
+		Folder:         func(c tool.Call, rc *gate.RunContext) (string, error) { return folderOf(s.cfg.Files.Dir, c, rc) },
 		SingleOperator: func() bool { return s.permits.Load().single }, Clock: time.Now, Log: s.log,
 	}), nil
 }

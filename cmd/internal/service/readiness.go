@@ -37,6 +37,8 @@ type readiness struct {
 	clean    func(string) string
 	// platforms are the connections that know whether events reach them. It is not changed after the start.
 	platforms []namedState
+	// beside are parts without which the service still takes work; they say why something is off.
+	beside []namedState
 }
 
 // namedState is a part's name and what it says of itself.
@@ -68,6 +70,13 @@ func (r *readiness) parts() (parts []Part, ready bool) {
 		if err != nil {
 			ready = false
 			part.Text = r.clean(err.Error())
+		}
+		parts = append(parts, part)
+	}
+	for _, p := range r.beside {
+		part := Part{Name: p.name, OK: true}
+		if err := p.err(); err != nil {
+			part.OK, part.Text = false, r.clean(err.Error())
 		}
 		parts = append(parts, part)
 	}

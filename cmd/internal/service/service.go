@@ -98,6 +98,7 @@ type Service struct {
 	runs      []Connection
 	engines   *engines
 	paces     *outbox.Pacer
+	shared    *sharedFolder
 
 	control net.Listener
 	web     net.Listener
@@ -129,7 +130,7 @@ func (s *Service) open(ctx context.Context) error {
 	s.opts.Secrets.Set(SecretsOf(s.cfg)...)
 	s.metrics = newMetrics(s.opts.Version)
 	for _, step := range []func(context.Context) error{
-		s.openStore, s.openModels, s.openIntake, s.openPlatforms, s.openEngines, s.openSockets,
+		s.openStore, s.openModels, s.openFiles, s.openIntake, s.openPlatforms, s.openEngines, s.openSockets,
 	} {
 		if err := step(ctx); err != nil {
 			return err
@@ -295,6 +296,7 @@ func (s *Service) controlHandler() http.Handler {
 		checks := CheckStore(r.Context(), s.store, time.Now)
 		checks = append(checks, CheckModels(r.Context(), s.now.Load(), s.router.Models(), r.URL.Query().Get("ask") != "")...)
 		checks = append(checks, CheckAgents(s.now.Load(), s.agents)...)
+		checks = append(checks, CheckFiles(s.shared.off))
 		for i := range checks {
 			checks[i].Text = s.opts.Secrets.Clean(checks[i].Text)
 		}

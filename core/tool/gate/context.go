@@ -15,8 +15,10 @@ type RunContext struct {
 	// AllowFSReads and AllowFSWrites are paths in the working folder whose calls need no decision; what may be written may be read.
 	AllowFSReads  []string `json:"allow_fs_reads,omitempty"`
 	AllowFSWrites []string `json:"allow_fs_writes,omitempty"`
-	// WorkingDirectory is the absolute path of the folder of the session's files, "" for the person's own.
+	// WorkingDirectory is the folder of the session's files, below the installation's folder of files or absolute; "" for the person's own.
 	WorkingDirectory string `json:"working_directory,omitempty"`
+	// Agent is the chat agent that a session begins with, "" for the usual one.
+	Agent string `json:"agent,omitempty"`
 }
 
 // ErrForbidden is returned for a group that a role may not use.

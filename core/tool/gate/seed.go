@@ -35,9 +35,11 @@ func Seeds(exists func(name string) bool) []Rule {
 	file(5, "own-notes", FSAny, "user-memory/*", tool.Allow, "a person's own notes")
 	file(5, "read-shared-notes", FSRead, "shared-memory/*", tool.Allow, "")
 	file(5, "write-shared-notes", FSWrite, "shared-memory/*", tool.Require, "others read these notes")
+	file(5, "channel-notes", FSAny, "channel-memory/*", tool.Allow, "the notes that a channel shares over its threads")
 	file(5, "data", FSAny, "data/*", tool.Allow, "")
 	file(5, "projects", FSAny, "projects/*", tool.Allow, "")
 	file(5, "read-skills", FSRead, "skills/*", tool.Allow, "")
+	file(6, "read-files", FSRead, "*", tool.Allow, "reads only, in the working folder")
 	for _, t := range []string{"memory_search", "web_fetch", "web_search"} {
 		if exists(t) {
 			add("", 5, t, t, "", tool.Allow, "reads only")
@@ -55,6 +57,11 @@ func Seeds(exists func(name string) bool) []Rule {
 		if exists(t) {
 			add(Restricted, 0, Restricted+"-"+t, t, "", tool.Allow, "")
 		}
+	}
+	if exists("read_file") {
+		add(Restricted, 5, Restricted+"-own-notes", FSAny, "user-memory/*", tool.Allow, "")
+		add(Restricted, 5, Restricted+"-channel-notes", FSRead, "channel-memory/*", tool.Allow, "")
+		add(Restricted, 5, Restricted+"-shared-notes", FSRead, "shared-memory/*", tool.Allow, "")
 	}
 	add(Restricted, LastPriority, Restricted+"-last", everything, "", tool.Deny, "this group may talk and keep notes")
 	return out

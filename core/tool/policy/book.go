@@ -198,20 +198,23 @@ func Bind(ctx context.Context, st store.Store, p store.Partition, who Actor, rol
 	if err != nil {
 		return fmt.Errorf("bind a run context to %s: %w", p, err)
 	}
-	op := store.Op(store.Delete{Key: conversation.ContextKey})
-	if c != nil {
-		op = store.Put{Key: conversation.ContextKey, Value: encode(contextDoc{V: Version, Context: *c})}
-	}
-	_, err = st.Commit(ctx, store.Commit{
-		ID: conversation.ID("policy.bind/", who.Event), Partition: p,
-		Ops: []store.Op{op, store.Append{Log: Audit, ID: who.Event, Kind: "run_context", Data: encode(struct {
-			V       int              `json:"v"`
-			By      string           `json:"by"`
-			Context *gate.RunContext `json:"context"`
-		}{Version, who.Person, c})}},
-	})
+	_, err = st.Commit(ctx, store.Commit{ID: conversation.ID("policy.bind/", who.Event), Partition: p, Ops: BindOps(who, c)})
 	if err != nil {
 		return fmt.Errorf("bind a run context to %s: %w", p, err)
 	}
 	return nil
+}
+
+// BindOps make c the run context of a conversation with a row in its audit log; nil removes it. Whoever commits them has checked that the
+// person may choose c.
+func BindOps(who Actor, c *gate.RunContext) []store.Op {
+	op := store.Op(store.Delete{Key: conversation.ContextKey})
+	if c != nil {
+		op = store.Put{Key: conversation.ContextKey, Value: encode(contextDoc{V: Version, Context: *c})}
+	}
+	return []store.Op{op, store.Append{Log: Audit, ID: who.Event, Kind: "run_context", Data: encode(struct {
+		V       int              `json:"v"`
+		By      string           `json:"by"`
+		Context *gate.RunContext `json:"context"`
+	}{Version, who.Person, c})}}
 }

@@ -31,6 +31,9 @@ type Options struct {
 	Role func(ctx context.Context, person string) (string, error)
 	// Admin reports whether a person is an admin now; nil means that nobody is.
 	Admin func(ctx context.Context, person string) (bool, error)
+	// Folder is the absolute path of the working folder of a call in a run context, which may be nil; its error says why there is none. nil means
+	// that there are no folders but those that contexts name.
+	Folder func(c tool.Call, rc *gate.RunContext) (string, error)
 	// Name is the shown name of a person, for cards; nil means their ids.
 	Name func(ctx context.Context, person string) (string, error)
 	// SingleOperator lets the one who asked decide what else takes four eyes.
@@ -54,6 +57,14 @@ func New(o Options) *Keeper {
 	if o.Name == nil {
 		o.Name = func(_ context.Context, person string) (string, error) { return person, nil }
 	}
+	if o.Folder == nil {
+		o.Folder = func(_ tool.Call, rc *gate.RunContext) (string, error) {
+			if rc == nil || rc.WorkingDirectory == "" {
+				return "", errors.New("there is no working folder here")
+			}
+			return rc.WorkingDirectory, nil
+		}
+	}
 	if o.SingleOperator == nil {
 		o.SingleOperator = func() bool { return false }
 	}
@@ -76,7 +87,36 @@ func (k *Keeper) Queries(p store.Partition) []store.Query {
 		store.Get{Partition: people.System, Key: RulesKey},
 		store.Get{Partition: p, Key: conversation.BypassKey},
 		store.Get{Partition: p, Key: conversation.ContextKey},
+		store.Get{Partition: channelOf(p), Key: conversation.ContextKey},
 	}
+}
+
+// channelOf is the partition of the channel of a thread: what is bound to the channel holds for the threads that have nothing of their own.
+func channelOf(p store.Partition) store.Partition {
+	c, ok := conversation.Of(p)
+	if !ok || c.Thread == "" {
+		return p
+	}
+	c.Thread = ""
+	return conversation.Partition(c)
+}
+
+// ContextOf is the run context of a conversation: its own, else that of its channel; nil where there is none.
+func ContextOf(ctx context.Context, st store.Store, p store.Partition) (*gate.RunContext, error) {
+	as, err := st.Read(ctx, store.Get{Partition: p, Key: conversation.ContextKey}, store.Get{Partition: channelOf(p), Key: conversation.ContextKey})
+	if err != nil {
+		return nil, fmt.Errorf("read the run context of %s: %w", p, err)
+	}
+	return contextIn(as[0], as[1])
+}
+
+// contextIn is the run context that two answers hold: the first that holds one.
+func contextIn(own, channel store.Answer) (*gate.RunContext, error) {
+	c, err := readContext(own)
+	if err != nil || c != nil {
+		return c, err
+	}
+	return readContext(channel)
 }
 
 // Open is the gate of one claim on the conversation of partition p, by the answers to [Keeper.Queries].
@@ -110,7 +150,7 @@ func (d *door) take(as []store.Answer) {
 	stored, _, err := readRules(as[0])
 	var errs [2]error
 	d.bypasses, errs[0] = readBypasses(as[1])
-	d.context, errs[1] = readContext(as[2])
+	d.context, errs[1] = contextIn(as[2], as[3])
 	if err = errors.Join(err, errs[0], errs[1]); err != nil {
 		d.o.Log.Warn("the rules could not be read: every call needs a person", "partition", d.p, "error", err)
 		return
@@ -141,6 +181,16 @@ func (d *door) Decide(ctx context.Context, c tool.Call) (tool.Decision, error) {
 		}
 	}
 	return d.decision(ctx, c, q, v)
+}
+
+// Bound implements [tool.Binder].
+func (d *door) Bound() tool.Binding {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.context == nil {
+		return tool.Binding{}
+	}
+	return tool.Binding{Agent: d.context.Agent, Lines: slices.Clone(d.context.SystemPrompt)}
 }
 
 // strictness orders answers: where several persons ask, the strictest holds.

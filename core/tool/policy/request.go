@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"herald/core/memory"
 	"herald/core/tool"
 	"herald/core/tool/gate"
 )
@@ -33,12 +34,12 @@ func (d *door) request(ctx context.Context, c tool.Call) (gate.Request, error) {
 		b.ByAdmin = admin
 		q.Bypasses = append(q.Bypasses, b)
 	}
-	root := ""
 	if rc := d.context; rc != nil {
-		q.Reads, q.Writes, root = rc.AllowFSReads, rc.AllowFSWrites, rc.WorkingDirectory
+		q.Reads, q.Writes = rc.AllowFSReads, rc.AllowFSWrites
 	}
 	if p, ok := pathOf(c); ok {
-		rel, inside := gate.Canonical(root, p, links(root))
+		root, _ := d.o.Folder(c, d.context) // without one there are notes only, and no links
+		rel, inside := canonical(root, p)
 		q.Path, q.HasPath, q.Outside = rel, inside, !inside
 	}
 	return q, nil
@@ -56,6 +57,19 @@ func pathOf(c tool.Call) (string, bool) {
 		return "", false
 	}
 	return *a.Path, true
+}
+
+// canonical is the path of a call as rules compare it. The roots of notes are no folders: whatever stands in the working folder under their
+// names, the tools never look there.
+func canonical(root, p string) (string, bool) {
+	rel, ok := gate.Lexical(root, p)
+	if !ok {
+		return "", false
+	}
+	if _, _, notes := memory.Split(rel); notes {
+		return rel, true
+	}
+	return gate.Canonical(root, p, links(root))
 }
 
 // links reads symbolic links below root.
