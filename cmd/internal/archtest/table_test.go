@@ -61,7 +61,7 @@ var table = []row{
 	{pkg: "core/tool/builtin", layer: engines, may: []string{"@vocabulary", "core/memory", "core/model", "core/session", "core/tool", "core/tool/sandbox"}},
 	{pkg: "core/tool/files", layer: engines, may: []string{"core/memory", "core/model", "core/session", "core/tool", "core/tool/builtin", "core/tool/gate"}, tests: []string{"@vocabulary"}},
 	{
-		pkg: "core/tool/policy", layer: engines, may: []string{"core/store", "core/command", "core/people", "core/session", "core/conversation", "core/tool", "core/tool/gate"},
+		pkg: "core/tool/policy", layer: engines, may: []string{"core/memory", "core/store", "core/command", "core/people", "core/session", "core/conversation", "core/tool", "core/tool/gate"},
 		tests: []string{"@vocabulary", "core/store/sqlite", "core/store/redis", "core/store/redis/redistest"},
 	},
 	{pkg: "core/outbox", layer: engines, may: []string{"@vocabulary", "core/store", "core/conversation", "core/worker"}},
