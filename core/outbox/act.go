@@ -25,6 +25,7 @@ func (p *pass) cut(ctx context.Context, it *item) error {
 		return p.trouble(ctx, it, None, Sends, classify(err))
 	}
 	Pieces(&it.d, parts)
+	it.d.Uncut = false
 	it.dirty = true
 	return nil
 }

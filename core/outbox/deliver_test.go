@@ -388,6 +388,37 @@ func TestReplacedByAge(t *testing.T) {
 	}
 }
 
+// TestShownAfterAll: the line of an old answer has a button, and what it had replaced comes into its place, with all its pieces.
+func TestShownAfterAll(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		caps := withLookBack
+		caps.Cards, caps.Edits = true, true
+		r := newRig(t, caps)
+		r.say(conv(1), answer("a", "one|two"))
+		time.Sleep(16 * time.Minute)
+		r.run(time.Minute)
+		if diff := cmp.Diff([]string{"I wrote an answer at 2000-01-01 00:00 UTC and could not deliver it in time."}, r.shown(conv(1))); diff != "" {
+			t.Fatal(diff)
+		}
+		d := r.list(conv(1), conversation.Sent)["a"]
+		if d.Card == nil || len(d.Card.Buttons) != 1 || d.Card.Buttons[0].Action != "show:a" {
+			t.Fatalf("the card is %+v", d.Card)
+		}
+		// What a click writes.
+		d.Text, d.Replaced, d.Card, d.Uncut, d.Revealed, d.MadeAt = d.Replaced, "", nil, true, true, time.Now()
+		d.Pieces[0].Settled = false
+		r.say(conv(1), &d)
+		r.run(time.Minute)
+		if diff := cmp.Diff([]string{"one", "two"}, r.shown(conv(1))); diff != "" {
+			t.Error(diff)
+		}
+		if d := r.list(conv(1), conversation.Sent)["a"]; d.Uncut || d.Pieces[0].Receipt == nil {
+			t.Errorf("settled as %+v", d)
+		}
+	})
+}
+
 // TestTooLarge: a text that has no room beside its pieces ends in a row at once, and the next goes out.
 func TestTooLarge(t *testing.T) {
 	t.Parallel()

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"herald/core/chat"
 	"herald/core/conversation"
 	"herald/core/store"
 )
@@ -48,9 +49,14 @@ func Express(p store.Partition, d *conversation.Delivery, standing bool, holder 
 // staleFormat is how the line for an old answer writes its time: in UTC, as no person's zone is known here.
 const staleFormat = "2006-01-02 15:04 UTC"
 
-// replace makes one line of an answer that is too old to be read as one. The whole text stays with the delivery.
-func replace(d *conversation.Delivery) {
+// replace makes one line of an answer that is too old to be read as one. The whole text stays with the delivery, and a button or a command shows it.
+func replace(d *conversation.Delivery, caps chat.Capabilities) {
 	d.Replaced = d.Text
-	d.Text = fmt.Sprintf("I wrote an answer at %s and could not deliver it in time. `/show %s` shows it.", d.MadeAt.UTC().Format(staleFormat), d.ID)
+	d.Text = fmt.Sprintf("I wrote an answer at %s and could not deliver it in time.", d.MadeAt.UTC().Format(staleFormat))
 	d.Card, d.Pieces = nil, nil
+	if caps.Cards {
+		d.Card = &chat.Card{Buttons: []chat.Button{{Action: conversation.ShowMark + d.ID, Label: "Show"}}}
+		return
+	}
+	d.Text += fmt.Sprintf(" `/show %s` shows it.", d.ID)
 }

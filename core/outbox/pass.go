@@ -235,7 +235,7 @@ func (p *pass) step(ctx context.Context) error {
 	case Cut:
 		return p.cut(ctx, it)
 	case Replace:
-		replace(&it.d)
+		replace(&it.d, p.caps)
 		it.dirty = true
 		p.report(it, EventReplaced, 0, "", "")
 		return nil

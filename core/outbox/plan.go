@@ -67,7 +67,7 @@ func Plan(d *conversation.Delivery, now time.Time, caps chat.Capabilities, r Rul
 		return Step{Do: Wait, Until: d.NotBefore}
 	case r.StaleAfter > 0 && age >= r.StaleAfter && d.Kind == conversation.Answer && d.Replaced == "" && untouched(d):
 		return Step{Do: Replace}
-	case len(d.Pieces) == 0:
+	case len(d.Pieces) == 0, d.Uncut:
 		return Step{Do: Cut}
 	}
 	for i := range d.Pieces {

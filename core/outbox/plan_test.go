@@ -86,6 +86,7 @@ func TestPlan(t *testing.T) {
 		{"too old", conversation.Delivery{NotBefore: at(48 * time.Hour)}, 24 * time.Hour, withBoth, -1, outbox.Step{Do: outbox.Bury, Reason: outbox.ReasonExpired}},
 		{"an old answer", conversation.Delivery{Kind: conversation.Answer}, 15 * time.Minute, withBoth, -1, outbox.Step{Do: outbox.Replace}},
 		{"an old answer that was replaced", conversation.Delivery{Kind: conversation.Answer, Replaced: "x"}, 15 * time.Minute, withBoth, -1, outbox.Step{Do: outbox.Cut}},
+		{"an old answer that is shown after all", conversation.Delivery{Kind: conversation.Answer, Uncut: true, Pieces: pieces{{Text: "a line", Receipt: receipt}}}, 15 * time.Minute, withBoth, -1, outbox.Step{Do: outbox.Cut}},
 		{"an old question", conversation.Delivery{Kind: conversation.Ask}, 15 * time.Minute, withBoth, -1, outbox.Step{Do: outbox.Cut}},
 		{"an old answer that may stand", conversation.Delivery{Kind: conversation.Answer, Pieces: pieces{tried}}, 15 * time.Minute, withLookBack, -1, outbox.Step{Do: outbox.Find}},
 	} {

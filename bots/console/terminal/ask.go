@@ -166,12 +166,12 @@ func (a *asker) question(ctx context.Context, text string) (Result, error) {
 		}
 		switch {
 		case final == nil:
-		case final.Card != nil:
+		case final.Card != nil && len(final.Covers) == 0:
 			fmt.Fprintln(a.err, cardText(final.Card, ""))
 		case id == "":
 			early = append(early, final)
 		case covers(final, id):
-			return a.result(ctx, id, final), nil
+			return a.result(ctx, id, final), nil // also a failed answer, whose card only offers to try again
 		default:
 			a.aside(final)
 		}
@@ -198,7 +198,9 @@ func (a *asker) result(ctx context.Context, id string, r *proto.Record) Result {
 // cardText is a question as plain text; how says how to answer.
 func cardText(c *proto.Card, how string) string {
 	var b strings.Builder
-	b.WriteString("? " + Clean(c.Title))
+	if c.Title != "" {
+		b.WriteString("? " + Clean(c.Title))
+	}
 	for _, f := range c.Fields {
 		b.WriteString("\n  " + Clean(f.Name) + ": " + Clean(f.Value))
 	}
@@ -208,5 +210,5 @@ func cardText(c *proto.Card, how string) string {
 	if how != "" {
 		b.WriteString("\n  " + how)
 	}
-	return b.String()
+	return strings.TrimPrefix(b.String(), "\n")
 }

@@ -64,9 +64,10 @@ func (t *talk) end(id string) {
 	}
 }
 
-// answered takes off what an answer covers: the line that it names and all before. A question with choices answers nothing.
+// answered takes off what an answer covers: the line that it names and all before. A question with choices answers nothing;
+// a failed answer, which offers to try again, does.
 func (t *talk) answered(r *proto.Record) *proto.Record {
-	if r.Card == nil && r.ReplyTo != "" {
+	if (r.Card == nil || len(r.Covers) > 0) && r.ReplyTo != "" {
 		t.covered = max(t.covered, r.ReplyTo)
 		kept := t.waiting[:0]
 		for _, id := range t.waiting {

@@ -25,6 +25,7 @@ func TestTalk(t *testing.T) {
 		"answer before the receipt":    {[]step{{r: &proto.Record{Kind: proto.Post, ID: "2", ReplyTo: "1", Text: "a"}}, {said: "1"}}, []string{"a"}, nil, nil},
 		"one answer covers both":       {[]step{{said: "1"}, {said: "2"}, {said: "4"}, {r: &proto.Record{Kind: proto.Post, ID: "3", ReplyTo: "2", Text: "a"}}}, []string{"a"}, []string{"4"}, nil},
 		"a notice answers nothing":     {[]step{{said: "1"}, {r: &proto.Record{Kind: proto.Post, ID: "2", Text: "n"}}}, []string{"n"}, []string{"1"}, nil},
+		"a failed answer answers":      {[]step{{said: "1"}, {r: &proto.Record{Kind: proto.Post, ID: "2", ReplyTo: "1", Covers: []string{"1"}, Text: "no", Card: &proto.Card{}}}}, []string{"no"}, nil, nil},
 		"a question answers nothing":   {[]step{{said: "1"}, {r: &proto.Record{Kind: proto.Post, ID: "2", ReplyTo: "1", Text: "q", Card: &proto.Card{}}}}, []string{"q"}, []string{"1"}, nil},
 		"live":                         {[]step{{said: "1"}, {r: &proto.Record{Kind: proto.Post, ID: "2", ReplyTo: "1", Live: true, Text: "a"}}, {r: &proto.Record{Kind: proto.Edit, ID: "2", Live: true, Text: "ab"}}}, nil, []string{"1"}, []string{"ab"}},
 		"live to the end":              {[]step{{said: "1"}, {r: &proto.Record{Kind: proto.Post, ID: "2", ReplyTo: "1", Live: true, Text: "a"}}, {r: &proto.Record{Kind: proto.Edit, ID: "2", Text: "abc"}}}, []string{"abc"}, nil, nil},
