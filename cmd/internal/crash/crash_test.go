@@ -28,6 +28,7 @@ var unreached = map[string]string{
 	"intake.silence":  "no setting lets other bots through yet",
 	"intake.row":      "needs an event of yesterday, or a crowded outbox on a platform that does not answer",
 	"handover.settle": "needs hundreds of debts at once",
+	"intake.show":     "needs an answer that could not be delivered for a quarter of an hour",
 	"policy.bind":     "nothing binds a run context to a conversation yet",
 	"memory.log":      "no story appends to a log of notes yet",
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,6 +22,7 @@ const (
 	verbLong  = "long"  // stream an answer of several pieces
 	verbThink = "think" // answer after a while
 	verbShake = "shake" // panic in the service at the first call
+	verbFail  = "fail"  // refuse until the turn is started over
 )
 
 // thinking is how long the model takes for verbThink.
@@ -102,6 +104,9 @@ func reply(r *model.Request) (modeltest.Reply, bool) {
 			panic(err) // strings
 		}
 		return modeltest.Use(c.verb, string(args)), true
+	}
+	if last == verbFail && !slices.ContainsFunc(r.Messages, func(m model.Message) bool { return strings.Contains(m.Text, ended[1]) }) {
+		return modeltest.Reply{Wire: modeltest.Wire{Status: 400, Body: `{"error":{"message":"no"}}`}}, true
 	}
 	out := modeltest.Reply{Text: answers + strings.Join(t.tokens, " ") + "."}
 	switch last {

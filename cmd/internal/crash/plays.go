@@ -15,6 +15,7 @@ const (
 	nothingRuns = "Nothing is running here."
 	begunAnew   = "A new conversation has begun."
 	notTaken    = "so this one was not taken"
+	cannot      = "I cannot answer: the model refused the request."
 )
 
 // playDuring says something while a turn is under way.
@@ -44,21 +45,38 @@ func playApproval(ctx context.Context, s *scene) error {
 	if err != nil {
 		return err
 	}
-	var wrong error
-	clicked := func() bool {
-		if wrong = s.click(&m, "t1"); wrong != nil {
-			return true
+	return s.clickUntil(ctx, &m, "t1", func(ctx context.Context) error { return s.asks(ctx, 2) })
+}
+
+// playRetry clicks on the button of a failed answer until the turn was started over, and once more behind it.
+func playRetry(ctx context.Context, s *scene) error {
+	s.say("t1", "a", verbFail)
+	m, err := s.stands(ctx, "t1", cannot)
+	if err != nil {
+		return err
+	}
+	if err := s.clickUntil(ctx, &m, "t1", func(ctx context.Context) error { _, err := s.stands(ctx, "t1", answers); return err }); err != nil {
+		return err
+	}
+	return s.click(&m, "t1")
+}
+
+// clickUntil clicks on the first button of a message until what it brings about is seen: a click that finds nobody is never sent again.
+func (s *scene) clickUntil(ctx context.Context, m *platform.Message, thread string, seen func(context.Context) error) error {
+	for {
+		if err := ctx.Err(); err != nil {
+			return fmt.Errorf("click on %q: %w", m.Text, err)
+		}
+		if err := s.click(m, thread); err != nil {
+			return err
 		}
 		wait, cancel := context.WithTimeout(ctx, redeliver)
-		defer cancel()
-		return s.asks(wait, 2) == nil
-	}
-	for !clicked() {
-		if err := ctx.Err(); err != nil {
-			return fmt.Errorf("click on the approval: %w", err)
+		err := seen(wait)
+		cancel()
+		if err == nil {
+			return nil
 		}
 	}
-	return wrong
 }
 
 // playStop stops a turn while its tool runs, and goes on talking.

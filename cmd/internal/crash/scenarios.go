@@ -46,6 +46,7 @@ func scenarios() []scenario {
 		{name: "during", play: playDuring},
 		{name: "question", play: playQuestion, check: stands("t1", 1, asked)},
 		{name: "approval", play: playApproval, check: stands("t1", 1, mayI)},
+		{name: "retry", play: playRetry, check: stands("t1", 1, cannot)},
 		{name: "stop", play: playStop, check: stands("t1", 1, stopped, nothingRuns)},
 		{name: "handover", play: playHandover},
 		{name: "edit", play: playEdit},
