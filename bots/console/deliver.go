@@ -93,7 +93,9 @@ func card(c *chat.Card) *proto.Card {
 		out.Fields = append(out.Fields, proto.Field(f))
 	}
 	for _, b := range c.Buttons {
-		out.Choices = append(out.Choices, proto.Button(b))
+		if b.Form == nil || b.Form.Optional { // what wants a text is typed as a message here
+			out.Choices = append(out.Choices, proto.Button{Action: b.Action, Label: b.Label, Danger: b.Danger})
+		}
 	}
 	return out
 }

@@ -40,6 +40,11 @@ func (e *Outage) Error() string { return "the platform is not available: " + e.R
 // Unwrap is the cause.
 func (e *Outage) Unwrap() error { return e.Err }
 
+// Invalid is a [Receiver]'s error for what a person typed into a form and that will not do: Text says to them what is wrong. They may type again.
+type Invalid struct{ Text string }
+
+func (e *Invalid) Error() string { return "what was typed will not do: " + e.Text }
+
 // Nonce is a short name of a piece of a delivery: 25 bytes of [A-Z2-7], as Discord's limit wants, the same for the same piece.
 func Nonce(deliveryID string, piece int) string {
 	h := sha256.Sum256([]byte(deliveryID + "#" + strconv.Itoa(piece)))

@@ -53,7 +53,9 @@ type Inbound struct {
 	// Action is the id that a card's button carried, Value what was chosen or typed.
 	Action string `json:"action,omitempty"`
 	Value  string `json:"value,omitempty"`
-	Files  []File `json:"files,omitempty"`
+	// Opens: the click is on a button with a [Form] that was not shown yet. It does nothing; the outcome [Ready] says that the form may be shown.
+	Opens bool   `json:"opens,omitempty"`
+	Files []File `json:"files,omitempty"`
 }
 
 // DedupeKey names the event over redeliveries: app, kind, channel and message. An edit carries its text's revision in MessageID's place

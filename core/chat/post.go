@@ -48,6 +48,18 @@ type Button struct {
 	Action string `json:"action"`
 	Label  string `json:"label"`
 	Danger bool   `json:"danger,omitempty"`
+	// Form, when set, asks whoever clicks for a text, which comes back as Inbound.Value. A platform that cannot ask leaves the button out, unless the
+	// text is optional: then it is an ordinary button.
+	Form *Form `json:"form,omitempty"`
+}
+
+// Form asks for one text: Title above, Label beside the input, Submit on the button. Max is the most characters that are wanted.
+type Form struct {
+	Title    string `json:"title"`
+	Label    string `json:"label"`
+	Submit   string `json:"submit"`
+	Max      int    `json:"max"`
+	Optional bool   `json:"optional,omitempty"`
 }
 
 // Receipt is the platform's own word that a post stands.

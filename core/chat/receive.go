@@ -9,6 +9,7 @@ type Outcome string
 const (
 	Kept      Outcome = "kept"      // it made an entry, which is durable
 	Duplicate Outcome = "duplicate" // its entry existed already; the work was woken again
+	Ready     Outcome = "ready"     // the form behind a button may be shown; it makes no entry
 	Ignored   Outcome = "ignored"   // it makes no entry: own, a bot, a mass mention alone, an unfurl …
 )
 

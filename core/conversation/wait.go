@@ -14,6 +14,14 @@ const (
 	ApproveMinutes = "approve_minutes"
 	ApproveSession = "approve_session"
 	Deny           = "deny"
+	// FreeText answers a question in one's own words.
+	FreeText = "text"
+)
+
+// The longest texts that decide a wait, in runes: the reason of a refusal, and an answer in one's own words.
+const (
+	MaxReason   = 500
+	MaxFreeText = 3000
 )
 
 // WaitDoc is a wait and, once there is one, its outcome. The first outcome wins by the document's version.

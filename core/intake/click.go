@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf8"
 
 	"herald/core/chat"
 	"herald/core/conversation"
@@ -30,7 +31,7 @@ const (
 const BypassFor = 15 * time.Minute
 
 // maxReason is the longest reason of a refusal in runes that a model is told.
-const maxReason = 500
+const maxReason = conversation.MaxReason
 
 // WaitAction is the action of a button that decides the wait: choice is one of the choices of an approval or the number of a choice.
 func WaitAction(wait, choice string) string { return conversation.Action(wait, choice) }
@@ -97,8 +98,13 @@ func (i *Intake) decide(ctx context.Context, e *event, wait, choice string) (cha
 		if err != nil {
 			return "", Failed, err
 		}
-		if d.outcome == nil {
+		switch {
+		case d.outcome == nil:
 			return i.turnAway(ctx, e, d)
+		case e.in.Opens:
+			return chat.Ready, Asked, nil
+		case d.invalid != "":
+			return "", Invalid, &chat.Invalid{Text: d.invalid}
 		}
 		d.wait.Outcome = d.outcome
 		guards, bypass, err := bypassing(d, choice, stands)
@@ -131,6 +137,8 @@ type decision struct {
 	text    string
 	// other is the person who was faster; format puts their name, and behind it said where that is set, into a text.
 	other, said, format string
+	// invalid says what is wrong with what the person typed.
+	invalid string
 }
 
 func (d decision) away(why Reason, text string) decision {
@@ -180,6 +188,13 @@ func judgeClick(e *event, choice string, stands []store.Answer) (decision, error
 		o.Result, o.Text = session.Refused, reason(e.in.Value)
 	case w.Kind == session.Question && err == nil && n >= 0 && n < len(w.Choices):
 		o.Result, o.Text = session.Replied, w.Choices[n]
+	case w.Kind == session.Question && choice == conversation.FreeText:
+		o.Result, o.Text = session.Replied, strings.TrimSpace(strings.ToValidUTF8(e.in.Value, "\uFFFD"))
+		if o.Text == "" {
+			d.invalid = textNoAnswer
+		} else if n := utf8.RuneCountInString(o.Text); n > conversation.MaxFreeText {
+			d.invalid = fmt.Sprintf(textLongAnswer, n, conversation.MaxFreeText)
+		}
 	default:
 		return d.away(UnknownAction, textBadChoice), nil
 	}

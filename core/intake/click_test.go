@@ -1,6 +1,7 @@
 package intake_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -257,5 +258,66 @@ func TestInteractionWaitsNoLongerThanItMay(t *testing.T) {
 	}
 	if got := intake.Sentence(err); !strings.Contains(got, "may not have been done") || strings.Contains(got, "store") {
 		t.Errorf("the sentence is %q", got)
+	}
+}
+
+// Before a form is shown it is asked whether its text would count: nothing is decided by that.
+func TestClickThatOpensAForm(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		name string
+		by   chat.Sender
+		want chat.Outcome
+		says string
+	}{
+		{"who may decide", ada, chat.Ready, ""},
+		{"who may not", bob, chat.Kept, "not yours"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			r.wait(session.Wait{Kind: session.Approval, Person: personOf(ada)})
+			in := clicked("c1", intake.Deny, tc.by)
+			in.Opens = true
+			r.take(in, tc.want)
+			if r.outcome() != nil {
+				t.Errorf("it was decided: %+v", r.outcome())
+			}
+			if n := r.notices(); (tc.says == "") != (len(n) == 0) || tc.says != "" && (!strings.Contains(n[0].Text, tc.says) || n[0].Only != tc.by.Identity) {
+				t.Errorf("notices %+v, want %q", n, tc.says)
+			}
+		})
+	}
+}
+
+func TestAnswerInOnesOwnWords(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		name, typed, want, wrong string
+	}{
+		{"words", "  neither of them \n", "neither of them", ""},
+		{"nothing", " \n", "", "Write an answer."},
+		{"too many", strings.Repeat("ä", conversation.MaxFreeText+1), "", "Your answer has 3001 characters; write at most 3000."},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			r.wait(session.Wait{Kind: session.Question, Person: personOf(ada), Choices: []string{"red", "green"}})
+			in := clicked("c1", conversation.FreeText, ada)
+			in.Value = tc.typed
+			_, err := r.Receive(t.Context(), in)
+			if tc.wrong != "" {
+				if invalid, ok := errors.AsType[*chat.Invalid](err); !ok || invalid.Text != tc.wrong || intake.Sentence(err) != tc.wrong || r.outcome() != nil {
+					t.Fatalf("got %v, outcome %+v", err, r.outcome())
+				}
+				// They may type again, in the same form.
+				in.Value = "blue"
+				r.take(in, chat.Kept)
+				return
+			}
+			if o := r.outcome(); err != nil || o == nil || o.Result != session.Replied || o.Text != tc.want {
+				t.Errorf("outcome %+v, %v", o, err)
+			}
+		})
 	}
 }

@@ -25,6 +25,8 @@ const (
 	Deleted        Reason = "delete"
 	Commanded      Reason = "command"
 	Decided        Reason = "decided"         // a click that ended a wait
+	Asked          Reason = "asked"           // a form may be shown; makes no entry
+	Invalid        Reason = "invalid"         // what was typed into a form will not do; makes no entry
 	TooLate        Reason = "too_late"        // a click whose wait had ended
 	Retried        Reason = "retry"           // a failed turn is started over
 	Shown          Reason = "show"            // a text that was too old is shown after all

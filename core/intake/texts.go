@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"herald/core/chat"
 	"herald/core/store"
 )
 
@@ -23,6 +24,8 @@ const (
 	textEnded     = "The time to decide this is over."
 	textBadChoice = "This button does not fit the question any more."
 
+	textNoAnswer    = "Write an answer."
+	textLongAnswer  = "Your answer has %d characters; write at most %d."
 	textNoRetry     = "This cannot be tried again."
 	textNotYourTurn = "Only who wrote the message, who opened this conversation or an admin can try this again."
 	textRetriedMe   = "You have tried this again already."
@@ -42,6 +45,9 @@ func tooLong(size, limit int) string {
 // Sentence is what an adapter shows to the person whose interaction ended in err: platforms do not send interactions again, so
 // silence would look like success. It holds nothing of err's own text.
 func Sentence(err error) string {
+	if e, ok := errors.AsType[*chat.Invalid](err); ok {
+		return e.Text
+	}
 	switch {
 	case errors.Is(err, ErrMalformed):
 		return textMalformed

@@ -97,6 +97,9 @@ func (w *world) click() {
 	b := o.card.Buttons[w.rng.IntN(len(o.card.Buttons))]
 	e := w.plat.say(chat.Click, o.conv, fmt.Sprintf("u%d", w.rng.IntN(people)), "")
 	e.in.Action = b.Action
+	if b.Form != nil {
+		e.in.Value = "typed"
+	}
 }
 
 // rest lets the world come to rest: nothing fails any more, and what waits for a time gets it.

@@ -2,6 +2,7 @@ package turn
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -223,10 +224,18 @@ func buttons(w session.Wait) []chat.Button {
 		add(conversation.ApproveMinutes, "Allow for 15 minutes", false)
 		add(conversation.ApproveSession, "Allow for this session", false)
 		add(conversation.Deny, "Deny", true)
+		out[len(out)-1].Form = &chat.Form{
+			Title: "Deny", Label: "Reason (the agent is told it)", Submit: "Deny", Max: conversation.MaxReason, Optional: true,
+		}
 		return out
 	}
 	for i, c := range w.Choices {
 		add(itoa(i), c, false)
 	}
+	add(conversation.FreeText, "Answer", false)
+	if len(w.Choices) > 0 {
+		out[len(out)-1].Label = "Another answer"
+	}
+	out[len(out)-1].Form = &chat.Form{Title: "Answer", Label: cutText(cmp.Or(w.Title, "Your answer"), 150), Submit: "Send", Max: conversation.MaxFreeText}
 	return out
 }
