@@ -37,7 +37,7 @@ func cardBlocks(c *chat.Card) (all []slackgo.Block) {
 	for from := 0; from < len(c.Buttons); from += maxButtons {
 		var row []slackgo.BlockElement
 		for i, b := range c.Buttons[from:min(from+maxButtons, len(c.Buttons))] {
-			e := slackgo.NewButtonBlockElement(fmt.Sprintf("herald_%d", from+i), b.Action, slackgo.NewTextBlockObject(slackgo.PlainTextType, cutRunes(b.Label, maxButtonLabel), false, false))
+			e := slackgo.NewButtonBlockElement(fmt.Sprintf("herald_%d", from+i), buttonValue(&b), slackgo.NewTextBlockObject(slackgo.PlainTextType, cutRunes(b.Label, maxButtonLabel), false, false))
 			if b.Danger {
 				e.Style = slackgo.StyleDanger
 			}

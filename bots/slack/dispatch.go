@@ -36,7 +36,7 @@ func (a *Adapter) takeFrame(s *socket, f *frame) {
 	case "interactive":
 		var c interactive
 		_ = json.Unmarshal(f.Payload, &c)
-		a.takeInteraction(a.readClick(a.who.Load(), &c), c.ResponseURL, ack, drop)
+		a.takeInteraction(a.readInteractive(a.who.Load(), &c), c.ResponseURL, ack, drop)
 	case "hello":
 		drop()
 	default:
@@ -121,7 +121,7 @@ func (a *Adapter) takeInteraction(r reading, url string, ack acker, drop func())
 	case a.clicks <- struct{}{}:
 	default:
 		a.opt.Count("too_many_interactions")
-		a.apologise(r.in, url, textBusy, ack)
+		a.apologise(&r, url, textBusy, ack)
 		return
 	}
 	begun := a.lanes.spawn(func(ctx context.Context) {
@@ -129,13 +129,17 @@ func (a *Adapter) takeInteraction(r reading, url string, ack acker, drop func())
 		if url != "" {
 			a.responses.put(r.in.MessageID, url)
 		}
-		if _, err := a.opt.Receiver.Receive(ctx, r.in); err != nil {
+		out, err := a.opt.Receiver.Receive(ctx, r.in)
+		if err != nil {
 			a.log.Warn("an interaction was not taken", "kind", r.in.Kind, "error", err)
-			a.apologise(r.in, url, a.opt.Sentence(err), ack)
+			a.apologise(&r, url, a.opt.Sentence(err), ack)
 			return
 		}
 		if err := ack(nil); err != nil {
 			a.log.Warn("an interaction was not acknowledged in time", "kind", r.in.Kind, "error", err)
+		}
+		if r.form != nil && out == chat.Ready {
+			a.openForm(ctx, &r, url)
 		}
 	})
 	if !begun {
@@ -144,11 +148,17 @@ func (a *Adapter) takeInteraction(r reading, url string, ack acker, drop func())
 	}
 }
 
-// apologise answers an interaction that was not taken. A command takes a text in its acknowledgement, a click only by its response_url.
-func (a *Adapter) apologise(in *chat.Inbound, url, text string, ack acker) {
-	if in.Kind == chat.Command {
-		if err := ack(map[string]string{"response_type": "ephemeral", "text": text}); err != nil {
-			a.log.Warn("a person was not told that a command failed", "error", err)
+// apologise answers an interaction that was not taken. A command takes a text in its acknowledgement, a form stays open with it; a click takes one only by
+// its response_url.
+func (a *Adapter) apologise(r *reading, url, text string, ack acker) {
+	in := r.in
+	if in.Kind == chat.Command || r.submitted {
+		var payload any = map[string]string{"response_type": "ephemeral", "text": text}
+		if r.submitted {
+			payload = formErrors(text)
+		}
+		if err := ack(payload); err != nil {
+			a.log.Warn("a person was not told that an interaction failed", "kind", in.Kind, "error", err)
 		}
 		return
 	}

@@ -125,6 +125,12 @@ var verdicts = map[string]verdict{
 	"channel_type_not_supported":               {refused, "streams are not available here; answers grow by edits"},
 	"message_not_in_streaming_state":           {gone, "the stream has ended"},
 	"stopped_by_user":                          {refused, "the person has stopped the answer"},
+	"expired_trigger_id":                       {refused, "the three seconds in which a form may be shown are over"},
+	"exchanged_trigger_id":                     {refused, "a form was shown for this click already"},
+	"invalid_trigger_id":                       {refused, mistake},
+	"duplicate_external_id":                    {refused, mistake},
+	"view_too_large":                           {refused, mistake},
+	"push_limit_reached":                       {refused, mistake},
 	"app_missing_action_url":                   {refused, mistake},
 	"app_uninstalled":                          {dead, token},
 }

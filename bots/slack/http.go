@@ -92,7 +92,7 @@ func (a *Adapter) serveForm(w http.ResponseWriter, r *http.Request, body []byte)
 		var c interactive
 		_ = json.Unmarshal([]byte(form.Get("payload")), &c)
 		a.answer(w, r, func(ack acker, drop func()) {
-			a.takeInteraction(a.readClick(a.who.Load(), &c), c.ResponseURL, ack, drop)
+			a.takeInteraction(a.readInteractive(a.who.Load(), &c), c.ResponseURL, ack, drop)
 		})
 	default:
 		c := slash{

@@ -17,6 +17,10 @@ type reading struct {
 	// opened is an event that says that somebody looks at an empty conversation; surface: it was written on the surface for AI apps.
 	opened  *event
 	surface bool
+	// form is the one that a click asks for, trigger what lets it be shown; submitted: in is a form that was sent.
+	form      *chat.Form
+	trigger   string
+	submitted bool
 	// msg is what in was made of.
 	msg *message
 }
@@ -213,11 +217,19 @@ func (a *Adapter) readSlash(who *self, c *slash) reading {
 	}}
 }
 
+// readInteractive understands a click or a form.
+func (a *Adapter) readInteractive(who *self, c *interactive) reading {
+	switch c.Type {
+	case "block_actions":
+		return a.readClick(who, c)
+	case "view_submission":
+		return a.readSubmission(who, c)
+	}
+	return counted("interactive_" + label(c.Type))
+}
+
 // readClick understands a click on a button of a message.
 func (a *Adapter) readClick(who *self, c *interactive) reading {
-	if c.Type != "block_actions" {
-		return counted("interactive_" + label(c.Type))
-	}
 	channel := firstOf(c.Container.Channel, c.Channel.ID)
 	actions := list[action](c.Actions)
 	if channel == "" || c.User.ID == "" || c.Trigger == "" || len(actions) == 0 {
@@ -234,7 +246,9 @@ func (a *Adapter) readClick(who *self, c *interactive) reading {
 		Kind: chat.Click, App: c.App, Conversation: chat.Conversation{Workspace: who.workspace, Channel: channel, Thread: firstOf(m.Thread, c.Container.Thread)},
 		MessageID: invocation(c.Trigger, c.User.ID), Order: order(stamp(now)), SentAt: now.UTC(), Direct: strings.HasPrefix(channel, "D"), Addressed: true,
 		Sender: chat.Sender{Identity: identity(firstOf(c.User.Team, c.Team.ID, who.team), c.User.ID), Name: firstOf(c.User.UserName, c.User.Name)},
-		Action: act.Value, Value: act.Selected.Value,
+		Value:  act.Selected.Value,
 	}
-	return reading{in: in}
+	action, form := parseButton(act.Value)
+	in.Action, in.Opens = action, form != nil
+	return reading{in: in, form: form, trigger: c.Trigger}
 }

@@ -33,9 +33,9 @@ func BotScopes() []Scope {
 	}
 }
 
-// freeMethods need no scope of the bot token; openMethod needs the app-level token's connections:write. Events without a scope are in freeEvents.
+// freeMethods need no scope of the bot token; viewMethod needs a trigger and openMethod needs the app-level token's connections:write. Events without a scope are in freeEvents.
 var (
-	freeMethods = []string{identityMethod, openMethod}
+	freeMethods = []string{identityMethod, openMethod, viewMethod}
 	freeEvents  = []string{"app_home_opened", "app_uninstalled", "tokens_revoked"}
 )
 

@@ -42,6 +42,8 @@ const (
 	textFailed   = "Something went wrong inside of me, so this may not have been done. Try again."
 	textStarting = "I am just starting. Try again in a moment."
 	textBusy     = "I am too busy at the moment. Try again."
+	textNoForm   = "I could not show the form in time. Click again, or write what you wanted to say."
+	textCancel   = "Cancel"
 )
 
 // markdown is a message as Markdown, without the mention of the app with which it begins.
