@@ -14,8 +14,8 @@ const OldFileRunes = 40_000
 // fileMark is what begins or ends a file, as a model may read it.
 var fileMark = regexp.MustCompile(`(?i)<(\s*/?\s*file\b)`)
 
-// attached is what a model sees of the files of a message, behind its text: data between marks that nothing inside of them can end.
-func attached(files []File) string {
+// Attached is what a model sees of the files of a message, behind its text: data between marks that nothing inside of them can end.
+func Attached(files []File) string {
 	var b strings.Builder
 	for _, f := range files {
 		name, kind := label(f.Name), label(f.MIME)

@@ -260,7 +260,7 @@ func (h *History) Visible(frame string) []model.Message {
 	for _, i := range t.items {
 		switch i.role {
 		case model.User:
-			b.user(i.text+attached(i.files), i.images)
+			b.user(i.text+Attached(i.files), i.images)
 		case model.Assistant:
 			b.assistant(i, results)
 		case model.Tool:

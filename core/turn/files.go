@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -98,6 +99,17 @@ func (r *run) readAll(ctx context.Context, m conversation.Message, left int) (at
 		}
 	}
 	return a, left
+}
+
+// inReply is what the model sees of files that came with an answer to a question, which is text alone.
+func (a attached) inReply() string {
+	files := slices.Clone(a.files)
+	for i := range files {
+		if f := &files[i]; f.Text == "" && f.Problem == "" && len(a.images) > 0 && strings.HasPrefix(f.MIME, "image/") {
+			f.Problem = textPictureReply
+		}
+	}
+	return session.Attached(files)
 }
 
 // workingOr is the context of what is performed, which a stop ends; ctx where nothing is.

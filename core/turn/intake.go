@@ -102,7 +102,7 @@ func (r *run) reply(w session.Wait) *session.Outcome {
 	if n, err := strconv.Atoi(text); err == nil && n >= 1 && n <= len(w.Choices) {
 		text = w.Choices[n-1]
 	}
-	text += session.Attached(r.attached[m.MessageID].files)
+	text += r.attached[m.MessageID].inReply()
 	r.ops = append(r.ops, store.Delete{Key: m.Key()})
 	r.inbox = slices.Delete(r.inbox, i, i+1)
 	return &session.Outcome{Wait: w.ID, Result: session.Replied, By: m.Person, Text: text, MessageID: m.MessageID, Order: m.Order}

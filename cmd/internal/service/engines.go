@@ -90,6 +90,7 @@ func (s *Service) openEngines(ctx context.Context) error {
 			}
 			return nil
 		},
+		Files: s.reader(),
 		Admin: s.isAdmin, Name: people.New(s.store).Name, DefaultAgent: agents.Main, NewID: s.opts.NewID, Clock: time.Now, Zone: s.cfg.Location(), MaxRounds: s.cfg.Turn.MaxRounds,
 		Format: e.replicas.Writes, LiveAfter: liveAfter, Spawn: func(f func()) { e.beside.Go(f) },
 		Observer: turn.Observer{TurnEnded: s.metrics.turn, ToolEnded: s.metrics.tool}, Log: s.log,

@@ -25,6 +25,8 @@ import (
 	"herald/config"
 	"herald/core/chat"
 	"herald/core/command"
+	"herald/core/file"
+	"herald/core/file/pdf"
 	"herald/core/intake"
 	"herald/core/model"
 	"herald/core/model/openai"
@@ -95,6 +97,8 @@ type Service struct {
 	transport *http.Transport
 	console   *console.Adapter
 	adapters  map[chat.Platform]chat.Adapter
+	// fetchers are those of the adapters that give the bytes of files.
+	fetchers map[chat.Platform]chat.Fetcher
 	runs      []Connection
 	engines   *engines
 	paces     *outbox.Pacer
@@ -117,7 +121,7 @@ func New(ctx context.Context, o Options) (*Service, error) {
 	if o.Level == nil {
 		o.Level = new(slog.LevelVar)
 	}
-	s := &Service{opts: o, cfg: o.Config, log: o.Log, holder: o.NewID(), adapters: map[chat.Platform]chat.Adapter{}}
+	s := &Service{opts: o, cfg: o.Config, log: o.Log, holder: o.NewID(), adapters: map[chat.Platform]chat.Adapter{}, fetchers: map[chat.Platform]chat.Fetcher{}}
 	s.now.Store(o.Config)
 	s.permits.Store(permissionsOf(o.Config, o.Allow))
 	if err := s.open(ctx); err != nil {
@@ -233,6 +237,9 @@ func (s *Service) openPlatforms(context.Context) error {
 			return fmt.Errorf("platform %s: %w", p.Name, err)
 		}
 		s.adapters[p.Name] = paced{c, s.cfg.Turn.StreamEdit}
+		if f, ok := c.(chat.Fetcher); ok {
+			s.fetchers[p.Name] = f
+		}
 		s.runs = append(s.runs, c)
 		if r, ok := c.(readier); ok {
 			s.ready.platforms = append(s.ready.platforms, namedState{string(p.Name), r.Ready})
@@ -245,6 +252,14 @@ func (s *Service) openPlatforms(context.Context) error {
 func (s *Service) adapter(w chat.Workspace) (chat.Adapter, bool) {
 	a, ok := s.adapters[w.Platform()]
 	return a, ok
+}
+
+// reader reads the files that people attach.
+func (s *Service) reader() *file.Reader {
+	return &file.Reader{PDF: pdf.Text, Fetcher: func(w chat.Workspace) (chat.Fetcher, bool) {
+		f, ok := s.fetchers[w.Platform()]
+		return f, ok
+	}}
 }
 
 // userName names the person at the terminal; the account's number where it has no name.
