@@ -89,29 +89,29 @@ type event struct {
 	Tokens struct {
 		Bot []string `json:"bot"`
 	} `json:"tokens"`
-	// AssistantThread and AppContext mark a message of the surface for AI apps.
-	AppContext json.RawMessage `json:"app_context"`
 }
 
 // message is a message as events and calls show it.
 type message struct {
-	Subtype         string          `json:"subtype,omitempty"`
-	User            string          `json:"user"`
-	BotID           string          `json:"bot_id"`
-	AppID           string          `json:"app_id"`
-	Text            string          `json:"text"`
-	TS              string          `json:"ts"`
-	Thread          string          `json:"thread_ts"`
-	Team            string          `json:"team"`
-	UserTeam        string          `json:"user_team"`
-	SourceTeam      string          `json:"source_team"`
-	Username        string          `json:"username"`
-	Blocks          json.RawMessage `json:"blocks"`
-	Attachments     json.RawMessage `json:"attachments"`
-	Files           json.RawMessage `json:"files"`
-	Metadata        json.RawMessage `json:"metadata"`
-	Edited          *edited         `json:"edited"`
+	Subtype     string          `json:"subtype,omitempty"`
+	User        string          `json:"user"`
+	BotID       string          `json:"bot_id"`
+	AppID       string          `json:"app_id"`
+	Text        string          `json:"text"`
+	TS          string          `json:"ts"`
+	Thread      string          `json:"thread_ts"`
+	Team        string          `json:"team"`
+	UserTeam    string          `json:"user_team"`
+	SourceTeam  string          `json:"source_team"`
+	Username    string          `json:"username"`
+	Blocks      json.RawMessage `json:"blocks"`
+	Attachments json.RawMessage `json:"attachments"`
+	Files       json.RawMessage `json:"files"`
+	Metadata    json.RawMessage `json:"metadata"`
+	Edited      *edited         `json:"edited"`
+	// AssistantThread and AppContext mark a message of the surface for AI apps.
 	AssistantThread json.RawMessage `json:"assistant_thread"`
+	AppContext      json.RawMessage `json:"app_context"`
 	Streaming       string          `json:"streaming_state"`
 }
 

@@ -86,7 +86,10 @@ func (a *Adapter) readMessage(who *self, o *outer, e *event) reading {
 	}
 	in.Order, in.SentAt = key, at(m.TS)
 	r := a.address(in, who, m)
-	r.surface = in.Direct && in.Conversation.Thread != "" && (e.surface() || a.surfaces.has(in.Conversation))
+	r.surface = in.Direct && in.Conversation.Thread != "" && (e.surface() || a.surfaces.has(e.Channel, in.Conversation.Thread))
+	if r.surface {
+		a.surfaces.add(e.Channel, in.Conversation.Thread) // an edit of it does not always say so
+	}
 	return r
 }
 
@@ -158,7 +161,7 @@ func (a *Adapter) inbound(who *self, o *outer, e *event, m *message, kind chat.K
 	}
 	home := firstOf(m.UserTeam, m.SourceTeam, m.Team, team)
 	in := &chat.Inbound{
-		Kind: kind, App: o.App, Conversation: place(team, e.Channel, direct, e.surface(), m.TS, m.Thread), MessageID: m.TS, Direct: direct,
+		Kind: kind, App: o.App, Conversation: place(team, e.Channel, direct, e.surface() || m.surface() || a.surfaces.has(e.Channel, m.TS), m.TS, m.Thread), MessageID: m.TS, Direct: direct,
 		Sender: chat.Sender{
 			Identity: identity(home, sender), Name: m.Username, Bot: bot, // a person's name is asked for later
 			Self: who.wrote(m),
@@ -189,9 +192,9 @@ func (a *Adapter) threads(channel string) Threads {
 }
 
 // surface reports whether a message was written on the surface for AI apps, where each one is the root of a thread of its own.
-func (e *event) surface() bool {
+func (m *message) surface() bool {
 	present := func(raw json.RawMessage) bool { return len(raw) > 0 && string(raw) != "null" }
-	return present(e.AssistantThread) || present(e.AppContext)
+	return present(m.AssistantThread) || present(m.AppContext)
 }
 
 func firstOf(all ...string) string {

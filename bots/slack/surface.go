@@ -47,17 +47,23 @@ func Prompts() []Prompt {
 	}
 }
 
-// surfaces knows which threads belong to the surface for AI apps, and where the status says that an answer is on its way.
+// surfaces knows which threads belong to the surface for AI apps, and what their status says.
 type surfaces struct {
 	mu      sync.Mutex
 	threads map[string]bool
 	order   []string
-	// working are the calls that set a status and may still be under way: a status that lands after the answer must be taken back.
-	working map[string]chan struct{}
+	// statuses are the threads whose status is being set, each by one call at a time: two at once could land in either order.
+	statuses map[string]*status
+}
+
+// status is what the status of a thread is to say. again: it changed, or a message may have cleared it, since the call under way began.
+type status struct {
+	text  string
+	again bool
 }
 
 func newSurfaces() *surfaces {
-	return &surfaces{threads: map[string]bool{}, working: map[string]chan struct{}{}}
+	return &surfaces{threads: map[string]bool{}, statuses: map[string]*status{}}
 }
 
 func (s *surfaces) add(channel, thread string) {
@@ -75,34 +81,42 @@ func (s *surfaces) add(channel, thread string) {
 	s.order = append(s.order, key)
 }
 
-func (s *surfaces) has(c chat.Conversation) bool {
+func (s *surfaces) has(channel, thread string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.threads[c.Channel+"/"+c.Thread]
+	return s.threads[channel+"/"+thread]
 }
 
-// begin notes that a status is being set; end is called when the call is over.
-func (s *surfaces) begin(c chat.Conversation) (end func(), ok bool) {
+// want says what the status of a conversation is to be. begin is true when the caller must set it: no call is under way that another one would follow.
+func (s *surfaces) want(c chat.Conversation, text string) (begin bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	key := c.Key()
-	if s.working[key] != nil {
-		return nil, false
+	if st := s.statuses[c.Key()]; st != nil {
+		st.text, st.again = text, true
+		return false
 	}
-	done := make(chan struct{})
-	s.working[key] = done
-	return func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		close(done)
-		delete(s.working, key)
-	}, true
+	s.statuses[c.Key()] = &status{text: text}
+	return true
 }
 
-func (s *surfaces) pending(c chat.Conversation) chan struct{} {
+// next is what the status must be set to now. After a call was made (over) it is done unless something came since.
+func (s *surfaces) next(c chat.Conversation, over bool) (text string, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.working[c.Key()]
+	st := s.statuses[c.Key()]
+	if over && !st.again {
+		delete(s.statuses, c.Key())
+		return "", false
+	}
+	st.again = false
+	return st.text, true
+}
+
+// pending reports whether a call that sets a status is under way.
+func (s *surfaces) pending(c chat.Conversation) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.statuses[c.Key()] != nil
 }
 
 // opened handles the events that say that somebody looks at an empty conversation: proposals are shown there.
@@ -139,8 +153,8 @@ func (a *Adapter) opened(e *event) {
 // greet sets status and title of a thread on the surface for AI apps when a message was taken; fresh says that it is the thread's first.
 func (a *Adapter) greet(in *chat.Inbound, fresh bool) {
 	c := in.Conversation
-	if end, ok := a.surfaces.begin(c); ok {
-		a.aside(statusMethod, url.Values{"channel_id": {c.Channel}, "thread_ts": {c.Thread}, "status": {textThinking}}, end)
+	if a.surfaces.want(c, textThinking) {
+		a.setStatus(c, false)
 	}
 	title, _, _ := strings.Cut(strings.TrimSpace(in.Text), "\n")
 	if fresh && title != "" {
@@ -148,20 +162,22 @@ func (a *Adapter) greet(in *chat.Inbound, fresh bool) {
 	}
 }
 
-// answeredIn takes back a status that may land after the answer, which would have cleared it.
+// answeredIn says that a message was posted, which clears the status. One that is on its way may land behind it and is taken back then, unless another
+// message has come since that is to be answered.
 func (a *Adapter) answeredIn(c chat.Conversation) {
-	pending := a.surfaces.pending(c)
-	if pending == nil {
+	if a.surfaces.pending(c) && a.surfaces.want(c, "") {
+		a.setStatus(c, false)
+	}
+}
+
+// setStatus sets the status of a thread, until it says what was wanted last.
+func (a *Adapter) setStatus(c chat.Conversation, over bool) {
+	text, ok := a.surfaces.next(c, over)
+	if !ok {
 		return
 	}
-	a.lanes.spawn(func(ctx context.Context) {
-		select {
-		case <-pending:
-		case <-ctx.Done():
-			return
-		}
-		a.aside(statusMethod, url.Values{"channel_id": {c.Channel}, "thread_ts": {c.Thread}, "status": {""}}, nil)
-	})
+	args := url.Values{"channel_id": {c.Channel}, "thread_ts": {c.Thread}, "status": {text}}
+	a.aside(statusMethod, args, func() { a.setStatus(c, true) })
 }
 
 // aside makes a call that nothing rests on. end, when given, is called when it is over or was left out.
@@ -179,7 +195,8 @@ func (a *Adapter) aside(method string, args url.Values, end func()) {
 		return
 	}
 	begun := a.lanes.spawn(func(ctx context.Context) {
-		defer func() { <-a.sides; over() }()
+		defer over()
+		defer func() { <-a.sides }()
 		ctx, cancel := context.WithTimeout(ctx, asideWait)
 		defer cancel()
 		var answer struct{}

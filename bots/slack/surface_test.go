@@ -80,6 +80,96 @@ func TestLateStatusIsTakenBack(t *testing.T) {
 	})
 }
 
+// A take-back that comes late does not take the status of the next message.
+func TestLateTakeBackLeavesTheNextStatus(t *testing.T) {
+	t.Parallel()
+	hold := make(chan struct{})
+	var first, once sync.Once
+	s := world(t, slackfake.Options{AckTimeout: 20 * time.Second, App: slackfake.App{AssistantView: true}, Observe: func(stage slackfake.Stage, c slackfake.Call) {
+		if stage == slackfake.Arrived && c.Method == "assistant.threads.setStatus" {
+			first.Do(func() { <-hold })
+		}
+	}})
+	defer once.Do(func() { close(hold) })
+	r := &inbox{}
+	f := connect(t, s, options(t, s, r))
+	f.connected(1)
+	told := s.OpenAssistant(slackfake.Alice, "")
+	f.wait("prompts are proposed", func(v slackfake.View) bool { return len(v.Thread(told.Channel, told.Thread).Prompts) > 0 })
+	say := func(text string) {
+		said := s.Say(slackfake.Say{Channel: told.Channel, Thread: told.Thread, Text: text})
+		f.wait(text+" is acknowledged", func(v slackfake.View) bool { return v.Acked(said.Events...) })
+	}
+	say("One")
+	c := r.last(chat.Message).Conversation
+	for deadline := within(t); !f.adapter.StatusPending(c) && deadline.Err() == nil; {
+		<-time.After(time.Millisecond)
+	}
+	send(t, f.adapter, &chat.Post{Conversation: c, DeliveryID: "d", Text: "Done."})
+	say("Two")
+	once.Do(func() { close(hold) })
+	for deadline := within(t); f.adapter.StatusPending(c) && deadline.Err() == nil; {
+		<-time.After(time.Millisecond)
+	}
+	s.Look(func(v slackfake.View) {
+		if v.Thread(told.Channel, told.Thread).Status == "" {
+			t.Error("the status of the second message is gone")
+		}
+	})
+}
+
+// With agent_view each top-level direct message is the root of a thread, which is a session of its own.
+func TestAgentView(t *testing.T) {
+	t.Parallel()
+	s := world(t, slackfake.Options{AckTimeout: 20 * time.Second, App: slackfake.App{AgentView: true}})
+	r := &inbox{}
+	opt := options(t, s, r)
+	count := &counter{}
+	opt.Count = count.add
+	opt.Joined = func(context.Context, chat.Conversation) (bool, error) { return false, nil }
+	f := connect(t, s, opt)
+	f.connected(1)
+	opened := s.OpenDM(slackfake.Alice, "")
+	f.wait("prompts are proposed, in no thread", func(v slackfake.View) bool {
+		return strings.Contains(string(v.Thread(opened.Channel, "").Prompts), "What can you do?")
+	})
+	looked := s.LookAt(slackfake.Alice, "", "", slackfake.General)
+	f.wait("the look is acknowledged", func(v slackfake.View) bool { return v.Acked(looked.Events...) })
+	if count.get("app_context_changed") != 1 {
+		t.Error("a look at another channel is not counted")
+	}
+	said := s.Say(slackfake.Say{Channel: opened.Channel, Text: "Plan a trip\nto the sea"})
+	thread := func(v slackfake.View) slackfake.Thread { return v.Thread(opened.Channel, said.TS) }
+	f.wait("status and title are set", func(v slackfake.View) bool { return thread(v).Status != "" && thread(v).Title == "Plan a trip" })
+	in := r.last(chat.Message)
+	if want := (chat.Conversation{Workspace: "slack:" + slackfake.Team, Channel: opened.Channel, Thread: said.TS}); in.Conversation != want || !in.Direct {
+		t.Errorf("received %+v, want it in %+v", in, want)
+	}
+	for deadline := within(t); f.adapter.StatusPending(in.Conversation) && deadline.Err() == nil; {
+		<-time.After(time.Millisecond)
+	}
+	receipt := send(t, f.adapter, &chat.Post{Conversation: in.Conversation, DeliveryID: "d", Text: "Gladly."})
+	s.Look(func(v slackfake.View) {
+		if m := v.Message(opened.Channel, receipt.MessageID); m.Thread != said.TS || thread(v).Status != "" {
+			t.Errorf("the answer is %+v, the status %q", m, thread(v).Status)
+		}
+	})
+	// An edit belongs to the same thread, and the next message begins another one.
+	changed, err := s.Edit(opened.Channel, said.TS, "Plan a trip to the hills")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.wait("the edit is acknowledged", func(v slackfake.View) bool { return v.Acked(changed.Events...) })
+	if e := r.last(chat.Edit); e.Conversation != in.Conversation {
+		t.Errorf("the edit came in %+v", e.Conversation)
+	}
+	next := s.Say(slackfake.Say{Channel: opened.Channel, Text: "Something else"})
+	f.wait("the next message is acknowledged", func(v slackfake.View) bool { return v.Acked(next.Events...) })
+	if in := r.last(chat.Message); in.Conversation.Thread != next.TS {
+		t.Errorf("the next message came in %+v", in.Conversation)
+	}
+}
+
 func TestAgentSessionStopped(t *testing.T) {
 	t.Parallel()
 	s := world(t, slackfake.Options{App: slackfake.App{AgentView: true}})

@@ -172,6 +172,21 @@ func (s *Server) installOf(bot string) *install {
 	panic("slackfake: no install has the bot user " + bot)
 }
 
+// surface is how an event marks what a person writes to an app whose direct messages are an agent's. s.mu is held.
+func (ch *channel) surface(i *install, m *Message) (context, thread any) {
+	switch {
+	case i.app.AgentView:
+		entities := []any{}
+		if ch.looking != "" {
+			entities = append(entities, map[string]any{"type": "slack#/types/channel_id", "value": ch.looking})
+		}
+		return map[string]any{"entities": entities}, nil
+	case i.app.AssistantView && m.Thread != "":
+		return nil, map[string]any{"action_token": "token-" + m.TS}
+	}
+	return nil, nil
+}
+
 // OpenAssistant starts a thread of the feature assistant_view: a thread's root of the app's own comes to be, and assistant_thread_started goes out.
 func (s *Server) OpenAssistant(person, bot string) Told {
 	s.mu.Lock()
@@ -193,6 +208,7 @@ func (s *Server) LookAt(person, bot, thread, channel string) Told {
 	i := s.installOf(bot)
 	ch := s.dm(i.BotUser, person)
 	only := func(o *install) bool { return o == i }
+	ch.looking = channel
 	if i.app.AgentView {
 		return Told{Channel: ch.ID, Events: s.tellAll("app_context_changed", map[string]any{
 			"user": person, "channel": ch.ID, "context": map[string]any{"entities": []any{map[string]any{"type": "slack#/types/channel_id", "value": channel}}},

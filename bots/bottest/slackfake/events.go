@@ -91,6 +91,10 @@ func (s *Server) tell(ch *channel, m *Message, w *wire, held bool) (ids []string
 	var event json.RawMessage
 	for _, i := range s.installs {
 		if s.hears(i, ch, m) {
+			if agent := ch.IM && m != nil && m.BotID == "" && w.Subtype != "message_changed" && w.Subtype != "message_deleted"; agent {
+				w.AppContext, w.AssistantThread = ch.surface(i, m)
+				event = nil
+			}
 			if event == nil {
 				event = mustEncode(w)
 			}

@@ -70,13 +70,15 @@ type wire struct {
 	Hidden          bool            `json:"hidden,omitempty"`
 	Streaming       string          `json:"streaming_state,omitempty"`
 	Assistant       *assistantRef   `json:"assistant_app_thread,omitempty"`
-	// Of events alone.
-	Channel     string `json:"channel,omitempty"`
-	ChannelType string `json:"channel_type,omitempty"`
-	EventTS     string `json:"event_ts,omitempty"`
-	DeletedTS   string `json:"deleted_ts,omitempty"`
-	Message     *wire  `json:"message,omitempty"`
-	Previous    *wire  `json:"previous_message,omitempty"`
+	// Of events alone; the first two mark what a person writes on the surface for AI apps.
+	AssistantThread any    `json:"assistant_thread,omitempty"`
+	AppContext      any    `json:"app_context,omitempty"`
+	Channel         string `json:"channel,omitempty"`
+	ChannelType     string `json:"channel_type,omitempty"`
+	EventTS         string `json:"event_ts,omitempty"`
+	DeletedTS       string `json:"deleted_ts,omitempty"`
+	Message         *wire  `json:"message,omitempty"`
+	Previous        *wire  `json:"previous_message,omitempty"`
 }
 
 type (

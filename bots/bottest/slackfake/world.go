@@ -98,6 +98,8 @@ type (
 		byTS     map[string]*Message
 		whispers []*Message
 		sessions map[string]*agentThread
+		// looking is the channel that the person looks at beside the agent's direct message.
+		looking string
 	}
 )
 
