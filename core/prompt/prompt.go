@@ -2,6 +2,7 @@ package prompt
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"herald/core/model"
@@ -11,15 +12,28 @@ import (
 // Agent is what of an agent shapes a request.
 type Agent struct {
 	ID string
+	// Name is shown to people, Description and Instructions to models that may delegate to it. Type is chat, task or system.
+	Name, Description, Instructions, Type string
 	// Text is the agent's instructions.
 	Text string
+	// Sections stand behind Text: what changes with its inputs alone, laid out from stable to volatile.
+	Sections []string
+	// Tail are lines for the volatile end of the prompt.
+	Tail []string
 	// Model is the configured model's name, "" for a choice by Strength and Scope.
 	Model, Strength, Scope string
 	Temperature            *float64
 	// MaxRounds bounds the model calls of a turn, 0 for the default.
 	MaxRounds int
-	// Tools are the names of the agent's tools; nil means the default set.
-	Tools []string
+	// Tools are the names of the agent's tools; nil means the default set, or everything that there is where AllTools holds. NoTools takes
+	// also the engine's own.
+	Tools             []string
+	AllTools, NoTools bool
+	// Delegates are the agents that have a tool of their own here, agent_ID. nil leaves the choice among all task agents to the general
+	// tools of delegation; empty means that the agent may not delegate.
+	Delegates []string
+	// NoCompaction: the history is not summarised by itself.
+	NoCompaction bool
 }
 
 // rules are what holds for every agent.
@@ -30,13 +44,15 @@ const rules = `Rules of the house:
 - Never invent a result of a tool. If something failed, say so.
 - Answer in the language of the person, in Markdown, as short as the question allows.`
 
-// Build is the request for a model: agent's text and rules, its tools, the history, and the hour.
+// Build is the request for a model: agent's text, its sections and the rules, its tools, the history, and at its end the tail with the hour.
 func Build(a Agent, tools []tool.Tool, history []model.Message, now time.Time, zone *time.Location) *model.Request {
-	r := &model.Request{System: []string{a.Text, rules}, Temperature: a.Temperature}
+	r := &model.Request{Temperature: a.Temperature}
+	r.System = append(append(append(r.System, a.Text), a.Sections...), rules)
 	for _, t := range tools {
 		r.Tools = append(r.Tools, t.Spec)
 	}
-	r.Messages = withTail(history, "<note>It is "+now.In(zone).Format("Monday, 2006-01-02, 15")+" o'clock, "+zone.String()+".</note>")
+	tail := append(slices.Clone(a.Tail), "<note>It is "+now.In(zone).Format("Monday, 2006-01-02, 15")+" o'clock, "+zone.String()+".</note>")
+	r.Messages = withTail(history, strings.Join(tail, "\n\n"))
 	return r
 }
 

@@ -202,8 +202,8 @@ func (p *process) handovers(a *actor) {
 
 type agents struct{}
 
-func (agents) Agent(_ context.Context, id string) (prompt.Agent, error) {
-	return prompt.Agent{ID: id, Text: "You are a test."}, nil
+func (agents) Agent(_ context.Context, s tool.Scope) (prompt.Agent, error) {
+	return prompt.Agent{ID: s.Agent, Text: "You are a test."}, nil
 }
 
 // models is a strict model that does what the last user message says.

@@ -15,26 +15,50 @@ import (
 // MaxResult is the largest result in bytes that is kept; a longer one is cut and says so.
 const MaxResult = 100 << 10
 
-// Call is one call as its tool sees it.
-type Call struct {
-	// ID is the same when a repeatable call is run again: what a tool passes on as idempotency key.
-	ID        string
-	Name      string
-	Arguments json.RawMessage
-	Agent     string
-	Session   string
-	Turn      string
-	Person    string
+// Scope is for whom tools are looked up and run: the frame of an agent in the turn of a session.
+type Scope struct {
+	// Agent is the agent of the frame. The engine sets it; nothing that a model or a person writes comes into it.
+	Agent string
+	// Frame is the activation of the agent, Depth how deep it stands: 0 for the session's own agent.
+	Frame   string
+	Depth   int
+	Session string
+	Turn    string
+	Person  string
 	// Askers are all persons whose messages the turn answers, Person among them: the call has the rights that all of them have.
 	Askers       []string
 	Conversation chat.Conversation
 	// Direct: only the person and Herald read the conversation.
 	Direct bool
-	// Approved names who let the call through, "" when nobody had to.
-	Approved string
 	// Unattended: nobody is there who could decide, so that a call which needs a person is refused at once.
 	Unattended bool
+	// Groups are the groups of tools that were activated for the frame, sorted; see [Tool.Group].
+	Groups []string
 }
+
+// Call is one call as its tool sees it.
+type Call struct {
+	Scope
+	// ID is the same when a repeatable call is run again: what a tool passes on as idempotency key.
+	ID        string
+	Name      string
+	Arguments json.RawMessage
+	// Approved names who let the call through, "" when nobody had to.
+	Approved string
+}
+
+// Source is tools that exist for a scope beside those of the registry: an agent's delegates, skills, author's tools. What it does not give
+// for a scope does not exist for it. It must be safe for concurrent use, and answer soon: it is asked before each model call and each tool
+// call of a frame.
+type Source interface {
+	Tools(ctx context.Context, s Scope) ([]Tool, error)
+}
+
+// SourceFunc is a function that is a [Source].
+type SourceFunc func(ctx context.Context, s Scope) ([]Tool, error)
+
+// Tools calls f.
+func (f SourceFunc) Tools(ctx context.Context, s Scope) ([]Tool, error) { return f(ctx, s) }
 
 // Decode reads the arguments into v; an unknown argument is an error that the model can mend.
 func (c *Call) Decode(v any) error {
@@ -68,7 +92,12 @@ type Debt struct {
 
 // Tool is one tool.
 type Tool struct {
-	Spec   model.ToolSpec
+	Spec model.ToolSpec
+	// Group is the group that must be activated before an agent which names no tools sees this one; "" for a tool of the default set.
+	Group string
+	// Own: the tool is the engine's own (delegation, clarification, todos, scratchpad, skills, activation). Such a tool follows its own
+	// rules: an agent's selection neither names nor leaves it out.
+	Own    bool
 	Traits session.Traits
 	// Run performs a call. An error becomes a failed result that the model sees: its text must hold no secret. When ctx ends
 	// Run returns soon.
@@ -85,24 +114,33 @@ func NewRegistry(tools ...Tool) (*Registry, error) {
 	r := &Registry{tools: make(map[string]Tool, len(tools))}
 	for _, t := range tools {
 		n := t.Spec.Name
-		if !ValidName(n) {
-			return nil, fmt.Errorf("tool %q: a name has 1 to 64 letters, digits, '_' or '-'", n)
+		if err := t.Check(); err != nil {
+			return nil, err
 		}
 		if _, dup := r.tools[n]; dup {
 			return nil, fmt.Errorf("tool %q is registered twice", n)
 		}
-		var schema struct {
-			Type string `json:"type"`
-		}
-		if err := json.Unmarshal(t.Spec.Parameters, &schema); err != nil || schema.Type != "object" {
-			return nil, fmt.Errorf("tool %q: its parameters are no JSON Schema of type object", n)
-		}
-		if t.Run == nil {
-			return nil, fmt.Errorf("tool %q does nothing", n)
-		}
 		r.tools[n] = t
 	}
 	return r, nil
+}
+
+// Check reports what keeps a tool from being offered to a model.
+func (t *Tool) Check() error {
+	n := t.Spec.Name
+	if !ValidName(n) {
+		return fmt.Errorf("tool %q: a name has 1 to 64 letters, digits, '_' or '-'", n)
+	}
+	var schema struct {
+		Type string `json:"type"`
+	}
+	if err := json.Unmarshal(t.Spec.Parameters, &schema); err != nil || schema.Type != "object" {
+		return fmt.Errorf("tool %q: its parameters are no JSON Schema of type object", n)
+	}
+	if t.Run == nil {
+		return fmt.Errorf("tool %q does nothing", n)
+	}
+	return nil
 }
 
 // ValidName reports whether every provider takes the name.

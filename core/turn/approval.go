@@ -27,18 +27,7 @@ const (
 )
 
 // asking is a call of an agent's frame, as far as it is the same for all tools.
-func (r *run) asking(f *session.Frame) tool.Call {
-	t := r.state.Turn
-	c := tool.Call{
-		Agent: f.Agent, Session: r.state.Session, Turn: t.ID, Person: t.Person(), Conversation: r.conv, Direct: r.direct(),
-	}
-	for _, cv := range t.Covers {
-		if cv.Person != "" && !slices.Contains(c.Askers, cv.Person) {
-			c.Askers = append(c.Askers, cv.Person)
-		}
-	}
-	return c
-}
+func (r *run) asking(f *session.Frame) tool.Call { return tool.Call{Scope: r.scope(f)} }
 
 // gated is what the gate said of a call, for the log.
 func gated(d session.Decision, c tool.Call, g tool.Decision) session.Event {

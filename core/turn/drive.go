@@ -258,7 +258,7 @@ func (r *run) cleared(ops ...store.Op) []store.Op {
 // maxRounds is the agent's limit, or the installation's.
 func (r *run) maxRounds(ctx context.Context) int {
 	if root := r.state.Root(); root != nil {
-		if a, err := r.agent(ctx, root.Agent); err == nil && a.MaxRounds > 0 {
+		if a, err := r.agent(ctx, root); err == nil && a.MaxRounds > 0 {
 			return a.MaxRounds
 		}
 	}

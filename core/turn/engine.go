@@ -17,8 +17,9 @@ import (
 
 // Agents finds agents.
 type Agents interface {
-	// Agent is the agent of this id as it is now. Its error is for the operator; the person is told that the agent cannot be used.
-	Agent(ctx context.Context, id string) (prompt.Agent, error)
+	// Agent is the agent s.Agent as it is now, its prompt laid out for the frame s. Its error is for the operator; the person is told that the
+	// agent cannot be used.
+	Agent(ctx context.Context, s tool.Scope) (prompt.Agent, error)
 }
 
 // Models finds models.
@@ -66,6 +67,8 @@ type Options struct {
 	Agents Agents
 	Models Models
 	Tools  *tool.Registry
+	// Sources give tools beside those of Tools. Of two tools with one name that of Tools counts, then that of the earlier source.
+	Sources []tool.Source
 	// Gate decides about calls. One that is [Rules] is opened for each claim, with what the load of the conversation read.
 	Gate    tool.Gate
 	Outbox  Outbox

@@ -8,6 +8,7 @@ import (
 
 	"herald/core/model/modeltest"
 	"herald/core/prompt"
+	"herald/core/tool"
 )
 
 // chosen gives the agent of a rig these tools alone.
@@ -16,8 +17,8 @@ type chosen struct {
 	tools []string
 }
 
-func (c chosen) Agent(_ context.Context, id string) (prompt.Agent, error) {
-	return prompt.Agent{ID: id, Text: "You are a test.", Tools: c.tools}, nil
+func (c chosen) Agent(_ context.Context, s tool.Scope) (prompt.Agent, error) {
+	return prompt.Agent{ID: s.Agent, Text: "You are a test.", Tools: c.tools}, nil
 }
 
 // A tool that the agent does not have is as unknown as one that there is not, also when the model calls it by name.

@@ -21,6 +21,8 @@ import (
 type outcome struct {
 	d      session.Decision
 	answer *model.Answer
+	// tools are what the model was shown.
+	tools []tool.Tool
 	// partial is what was shown of an answer that was broken off.
 	partial string
 	result  tool.Result
@@ -123,7 +125,7 @@ func (r *run) beginModel(ctx context.Context, d session.Decision) (func(context.
 		}
 	}
 	f := r.state.Frame(d.Frame)
-	agent, err := r.agent(ctx, f.Agent)
+	agent, err := r.agent(ctx, f)
 	if err != nil {
 		r.stageFailure("agent", "I cannot answer: the agent "+quoted(f.Agent)+" cannot be used. An admin must look at it.", err.Error())
 		return nil, nil
@@ -133,12 +135,18 @@ func (r *run) beginModel(ctx context.Context, d session.Decision) (func(context.
 		r.stageModelFailure(err)
 		return nil, nil
 	}
-	c := r.asking(f)
-	shown := slices.DeleteFunc(r.Tools.Select(agent.Tools), func(t tool.Tool) bool { return tool.Hides(ctx, r.gate, c, t.Spec.Name) })
+	shown, err := r.tools(ctx, f)
+	if err != nil {
+		return nil, err
+	}
 	req := prompt.Build(agent, shown, r.hist.Visible(f.ID), r.now(), r.Zone)
 	req.NewCallID = r.NewID
 	root := f.Parent == ""
-	return func(ctx context.Context) outcome { return r.callModel(ctx, m, req, root) }, nil
+	return func(ctx context.Context) outcome {
+		o := r.callModel(ctx, m, req, root)
+		o.tools = shown
+		return o
+	}, nil
 }
 
 // callModel streams the answer of a model into the live message.
@@ -164,9 +172,8 @@ func (r *run) beginCall(ctx context.Context, d session.Decision) (func(context.C
 	f := r.state.Frame(d.Frame)
 	c := r.asking(f)
 	c.ID, c.Name, c.Arguments, c.Approved = cs.ID, cs.Name, cs.Arguments, cs.Approved
-	t, ok := r.bound(ctx, f.Agent, cs.Name)
-	if ok && tool.Hides(ctx, r.gate, c, cs.Name) {
-		ok = false
+	t, hidden, ok := r.bound(ctx, f, cs.Name)
+	if hidden {
 		r.stage(gated(d, c, tool.Decision{Answer: tool.Deny, Rule: "a rule hides this tool"}))
 	}
 	if !ok {
@@ -174,7 +181,7 @@ func (r *run) beginCall(ctx context.Context, d session.Decision) (func(context.C
 		r.unsaid = true
 		return nil, nil
 	}
-	g := tool.Ask(ctx, r.gate, c)
+	g := tool.AskAll(ctx, r.gate, c, agentsOf(r.callers(f)))
 	switch {
 	case g.Answer == tool.Deny:
 		r.stage(gated(d, c, g), session.Finish(d.Frame, d.Call, session.Denied, session.RefusalText(g.Refusal, "")))
@@ -202,20 +209,6 @@ func (r *run) beginCall(ctx context.Context, d session.Decision) (func(context.C
 		return nil, err
 	}
 	return func(ctx context.Context) outcome { return runCall(ctx, t, c) }, nil
-}
-
-// bound is the tool of this name if the agent has it.
-func (r *run) bound(ctx context.Context, agent, name string) (tool.Tool, bool) {
-	a, err := r.agent(ctx, agent)
-	if err != nil {
-		return tool.Tool{}, false
-	}
-	for _, t := range r.Tools.Select(a.Tools) {
-		if t.Spec.Name == name {
-			return t, true
-		}
-	}
-	return tool.Tool{}, false
 }
 
 func runCall(ctx context.Context, t tool.Tool, c tool.Call) outcome {
@@ -262,8 +255,8 @@ func (r *run) endModel(work context.Context, o outcome) error {
 	}
 	for _, c := range o.answer.Calls {
 		asked := session.Asked{Call: c}
-		if t, ok := r.Tools.Get(c.Name); ok {
-			asked.Traits = t.Traits
+		if i := slices.IndexFunc(o.tools, func(t tool.Tool) bool { return t.Spec.Name == c.Name }); i >= 0 {
+			asked.Traits = o.tools[i].Traits
 		}
 		if o.answer.Finish == model.FinishLength && asked.Malformed == "" {
 			asked.Malformed = "The answer was cut off at its length limit, so the call may be incomplete and was not run. Make it shorter."

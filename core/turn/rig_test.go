@@ -89,11 +89,11 @@ func (gate) Decide(_ context.Context, c tool.Call) (tool.Decision, error) {
 	return tool.Decision{Answer: tool.Allow}, nil
 }
 
-func (r *rig) Agent(_ context.Context, id string) (prompt.Agent, error) {
-	if id != "main" {
-		return prompt.Agent{}, fmt.Errorf("there is no agent %q", id)
+func (r *rig) Agent(_ context.Context, s tool.Scope) (prompt.Agent, error) {
+	if s.Agent != "main" {
+		return prompt.Agent{}, fmt.Errorf("there is no agent %q", s.Agent)
 	}
-	return prompt.Agent{ID: id, Text: "You are a test."}, nil
+	return prompt.Agent{ID: s.Agent, Text: "You are a test."}, nil
 }
 func (r *rig) Model(prompt.Agent) (model.Model, error)          { return r.model, nil }
 func (r *rig) Cost(_ string, u model.Usage) (float64, bool)     { return float64(u.Output), true }

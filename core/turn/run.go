@@ -100,19 +100,20 @@ func (r *run) told(at time.Time) {
 	}
 }
 
-// agent is the agent of this id as it was when the claim first asked: one turn sees one version.
-func (r *run) agent(ctx context.Context, id string) (prompt.Agent, error) {
-	if a, ok := r.agents[id]; ok {
+// agent is the agent of a frame as it was when the claim first asked: one turn sees one version.
+func (r *run) agent(ctx context.Context, f *session.Frame) (prompt.Agent, error) {
+	key := f.ID + "/" + f.Agent
+	if a, ok := r.agents[key]; ok {
 		return a, nil
 	}
-	a, err := r.Agents.Agent(ctx, id)
+	a, err := r.Agents.Agent(ctx, r.scope(f))
 	if err != nil {
-		return a, fmt.Errorf("agent %q: %w", id, err)
+		return a, fmt.Errorf("agent %q: %w", f.Agent, err)
 	}
 	if r.agents == nil {
 		r.agents = make(map[string]prompt.Agent, 1)
 	}
-	r.agents[id] = a
+	r.agents[key] = a
 	return a, nil
 }
 

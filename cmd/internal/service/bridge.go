@@ -13,6 +13,7 @@ import (
 	"herald/core/outbox"
 	"herald/core/prompt"
 	"herald/core/store"
+	"herald/core/tool"
 )
 
 // The types of this file fit what one package offers to what another one asks for.
@@ -24,9 +25,9 @@ type agentSource struct {
 	clean func(string) string
 }
 
-// Agent is the agent id as its file stands now.
-func (s agentSource) Agent(ctx context.Context, id string) (prompt.Agent, error) {
-	a, err := s.registry.Agent(ctx, id)
+// Agent is the agent of a frame as its file stands now.
+func (s agentSource) Agent(ctx context.Context, of tool.Scope) (prompt.Agent, error) {
+	a, err := s.registry.Agent(ctx, of.Agent)
 	if err != nil {
 		return prompt.Agent{}, err
 	}

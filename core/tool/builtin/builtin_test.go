@@ -48,7 +48,7 @@ func TestNotesStayWhereTheyWereMade(t *testing.T) {
 	tools := (&builtin.Desk{Notes: memory.New(store.New(store.Options{}), nil)}).Tools()
 	remember, recall := tools[0], tools[1]
 	channel := func(c, thread string) tool.Call {
-		return tool.Call{Person: "ann", Conversation: chat.Conversation{Workspace: "test:1", Channel: c, Thread: thread}}
+		return tool.Call{Scope: tool.Scope{Person: "ann", Conversation: chat.Conversation{Workspace: "test:1", Channel: c, Thread: thread}}}
 	}
 	dm := func(person string) tool.Call {
 		c := channel("dm-"+person, "")

@@ -44,7 +44,7 @@ func newRig(t *testing.T) *rig {
 	for _, x := range reg.Select(nil) {
 		r.tools[x.Spec.Name] = x
 	}
-	r.call = tool.Call{Person: "ann", Askers: []string{"ann"}, Direct: true, Conversation: chat.Conversation{Workspace: "test:1", Channel: "d"}}
+	r.call = tool.Call{Scope: tool.Scope{Person: "ann", Askers: []string{"ann"}, Direct: true, Conversation: chat.Conversation{Workspace: "test:1", Channel: "d"}}}
 	return r
 }
 

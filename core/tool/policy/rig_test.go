@@ -118,7 +118,8 @@ func (r *rig) open() tool.Gate {
 // call is a call of Ann's.
 func call(name string) tool.Call {
 	return tool.Call{
-		ID: "c", Name: name, Arguments: json.RawMessage(`{}`), Agent: "main", Session: "s1", Turn: "t1", Person: "ann", Askers: []string{"ann"}, Conversation: place,
+		Scope: tool.Scope{Agent: "main", Session: "s1", Turn: "t1", Person: "ann", Askers: []string{"ann"}, Conversation: place},
+		ID:    "c", Name: name, Arguments: json.RawMessage(`{}`),
 	}
 }
 
