@@ -28,7 +28,10 @@ require (
 	pgregory.net/rapid v1.3.0
 )
 
-require github.com/jolestar/go-commons-pool/v2 v2.1.2 // indirect
+require (
+	github.com/jolestar/go-commons-pool/v2 v2.1.2 // indirect
+	golang.org/x/net v0.61.0 // indirect
+)
 
 require (
 	charm.land/lipgloss/v2 v2.0.5 // indirect

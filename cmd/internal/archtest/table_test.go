@@ -60,6 +60,7 @@ var table = []row{
 	{pkg: "core/tool/sandbox", layer: engines, modules: []string{"golang.org/x/sys"}},
 	{pkg: "core/tool/builtin", layer: engines, may: []string{"@vocabulary", "core/memory", "core/model", "core/session", "core/tool", "core/tool/sandbox"}},
 	{pkg: "core/tool/files", layer: engines, may: []string{"core/memory", "core/model", "core/session", "core/tool", "core/tool/builtin", "core/tool/gate"}, tests: []string{"@vocabulary"}},
+	{pkg: "core/tool/web", layer: engines, may: []string{"core/model", "core/session", "core/tool"}, modules: []string{"golang.org/x/net/html"}, testModules: []string{"golang.org/x/net/dns/dnsmessage"}},
 	{
 		pkg: "core/tool/policy", layer: engines, may: []string{"core/memory", "core/store", "core/command", "core/people", "core/session", "core/conversation", "core/tool", "core/tool/gate"},
 		tests: []string{"@vocabulary", "core/store/sqlite", "core/store/redis", "core/store/redis/redistest"},
@@ -80,6 +81,7 @@ var table = []row{
 	{pkg: "core/file/pdf", layer: drivers, modules: []string{"github.com/klippa-app/go-pdfium", "github.com/tetratelabs/wazero"}},
 	{pkg: "core/model/openai", layer: drivers, may: []string{"core/model"}, modules: []string{"github.com/sashabaranov/go-openai"}},
 	{pkg: "core/model/modeltest", layer: drivers, may: []string{"core/model"}, tests: []string{"core/model/openai"}},
+	{pkg: "skills", layer: drivers, may: []string{"core/model", "core/session", "core/tool", "core/tool/sandbox"}, modules: []string{"go.yaml.in/yaml/v4"}},
 	{pkg: "agents", layer: drivers, modules: []string{"go.yaml.in/yaml/v4"}},
 
 	{pkg: "bots/console", layer: drivers, may: []string{"@vocabulary", "bots/console/proto"}},
