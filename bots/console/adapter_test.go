@@ -29,6 +29,7 @@ type taker struct {
 	mu   sync.Mutex
 	got  []chat.Inbound
 	fail int
+	with error // what it fails with
 }
 
 func (r *taker) Receive(_ context.Context, in *chat.Inbound) (chat.Outcome, error) {
@@ -37,7 +38,10 @@ func (r *taker) Receive(_ context.Context, in *chat.Inbound) (chat.Outcome, erro
 	r.got = append(r.got, *in)
 	if r.fail > 0 {
 		r.fail--
-		return "", errors.New("the store is away")
+		if r.with == nil {
+			r.with = errors.New("the store is away")
+		}
+		return "", r.with
 	}
 	return chat.Kept, nil
 }
@@ -315,6 +319,18 @@ func TestLiveMessage(t *testing.T) {
 	gone, ok := errors.AsType[*chat.Refused](a.Edit(t.Context(), p, chat.Receipt{MessageID: "1"}, true))
 	if !ok || !gone.Gone {
 		t.Errorf("an edit of what does not stand: %v, want gone", gone)
+	}
+}
+
+// What no repeat can mend is the client's mistake.
+func TestClickThatWillNeverDo(t *testing.T) {
+	t.Parallel()
+	for name, err := range map[string]error{"malformed": fmt.Errorf("its action is too long: %w", chat.ErrMalformed), "invalid": &chat.Invalid{Text: "Write an answer."}} {
+		base := serve(t, open(t, console.Options{Receiver: &taker{fail: 1, with: err}}))
+		var no proto.Trouble
+		if code := request(t, http.MethodPost, base+proto.ClicksPath("here"), proto.Click{Key: "k1", Action: "wait:w1:approve"}, &no); code != http.StatusBadRequest || no.Retry || no.Error == "" {
+			t.Errorf("%s: answered %d %+v, want a refusal for good", name, code, no)
+		}
 	}
 }
 

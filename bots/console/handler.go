@@ -76,6 +76,14 @@ func (a *Adapter) hand(w http.ResponseWriter, r *http.Request, p *place, key str
 	in.Sender = chat.Sender{Identity: a.Identity(), Name: a.opt.User}
 	in.Direct, in.Addressed = true, true
 	out, err := a.opt.Receiver.Receive(r.Context(), in)
+	if invalid, ok := errors.AsType[*chat.Invalid](err); ok {
+		trouble(w, http.StatusBadRequest, "the message was not taken: "+invalid.Text, false)
+		return
+	}
+	if errors.Is(err, chat.ErrMalformed) {
+		trouble(w, http.StatusBadRequest, "the message was not taken: "+err.Error(), false)
+		return
+	}
 	if err != nil {
 		a.opt.Log.Warn("a line of the console was not taken", "place", p.name, "message", id, "err", err)
 		trouble(w, http.StatusServiceUnavailable, "the message was not taken: "+err.Error()+"; send it again", true)

@@ -3,6 +3,7 @@ package chat
 import (
 	"crypto/sha256"
 	"encoding/base32"
+	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -39,6 +40,9 @@ func (e *Outage) Error() string { return "the platform is not available: " + e.R
 
 // Unwrap is the cause.
 func (e *Outage) Unwrap() error { return e.Err }
+
+// ErrMalformed is a [Receiver]'s error for an event that is none: it will not do however often it is sent.
+var ErrMalformed = errors.New("the event is malformed")
 
 // Invalid is a [Receiver]'s error for what a person typed into a form and that will not do: Text says to them what is wrong. They may type again.
 type Invalid struct{ Text string }

@@ -111,6 +111,28 @@ func TestStatus(t *testing.T) {
 	}
 }
 
+// What is being sent at this moment may be what the person reads already.
+func TestStatusLeavesOutWhatIsOnItsWay(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		d    conversation.Delivery
+		late bool
+	}{
+		"just written":         {conversation.Delivery{MadeAt: start}, false},
+		"a live message":       {conversation.Delivery{Live: true}, false},
+		"written long ago":     {conversation.Delivery{MadeAt: start.Add(-time.Minute)}, true},
+		"refused once":         {conversation.Delivery{MadeAt: start, Refusals: 1}, true},
+		"put off by an outage": {conversation.Delivery{MadeAt: start, NotBefore: start.Add(time.Second)}, true},
+	} {
+		w := newWorld(t)
+		tc.d.V, tc.d.ID = 1, "d1"
+		w.write(put(tc.d.Key(), tc.d))
+		if got := w.run("status", people.Member); strings.Contains(got, "Not delivered yet: 1 text.") != tc.late {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}
+
 func TestStatusOfBlankedLog(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -34,7 +34,13 @@ func status(ctx context.Context, c Call) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("read the status of %s: %w", c.Where, err)
 	}
-	s := situation{now: answers[0].Now, inbox: len(answers[1].Docs), outgoing: len(answers[2].Docs)}
+	s := situation{now: answers[0].Now, inbox: len(answers[1].Docs)}
+	for _, doc := range answers[2].Docs {
+		var d conversation.Delivery
+		if err := conversation.Decode(doc, &d); err != nil || !underWay(&d, s.now) {
+			s.outgoing++ // what cannot be read is not delivered, either
+		}
+	}
 	if doc, ok := answers[0].Doc(); ok {
 		if err := conversation.Decode(doc, &s.current); err != nil {
 			return "", fmt.Errorf("read the status of %s: %w", c.Where, err)
@@ -53,6 +59,14 @@ func status(ctx context.Context, c Call) (string, error) {
 		}
 	}
 	return s.text(), nil
+}
+
+// sending is how long the first attempt at a delivery may take: what is younger is on its way, and may stand before its receipt does.
+const sending = 10 * time.Second
+
+// underWay reports whether nothing speaks against a delivery yet.
+func underWay(d *conversation.Delivery, now time.Time) bool {
+	return d.Live || d.Refusals == 0 && d.NotBefore.IsZero() && now.Sub(d.MadeAt) < sending
 }
 
 // text says the situation to a person.

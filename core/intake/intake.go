@@ -16,7 +16,7 @@ import (
 
 // ErrMalformed is returned for an event that is none: nil, or an interaction that cannot be understood. A malformed event that is no
 // interaction ends as a row instead, for its platform would send it for ever.
-var ErrMalformed = errors.New("the event is malformed")
+var ErrMalformed = chat.ErrMalformed
 
 // tries bounds how often an entry that lost a race is decided anew.
 const tries = 10
