@@ -51,7 +51,7 @@ func (t *tx) claim(c candidate, holder string, span time.Duration, now int64) (s
 		return store.Claim{}, err
 	}
 	l := &lease{place: c.place, bucket: c.bucket, token: token, holder: holder, attempt: c.attempts + 1, since: now, until: now + millis(span), due: c.due}
-	if _, err := t.exec(hold, string(c.agenda), string(c.member), c.bucket, dueValue(c.due), l.attempt); err != nil {
+	if err := t.exec(hold, string(c.agenda), string(c.member), c.bucket, dueValue(c.due), l.attempt); err != nil {
 		return store.Claim{}, err
 	}
 	t.setLease(c.place, l)
@@ -64,7 +64,7 @@ func (t *tx) claim(c candidate, holder string, span time.Duration, now int64) (s
 func (t *tx) nextToken() (int64, error) {
 	w := t.w
 	if w.token == w.ceiling {
-		if _, err := t.exec(setMeta, metaTokens, strconv.FormatInt(w.ceiling+tokenBlock, 10)); err != nil {
+		if err := t.exec(setMeta, metaTokens, strconv.FormatInt(w.ceiling+tokenBlock, 10)); err != nil {
 			return 0, err
 		}
 		old := w.ceiling
@@ -77,7 +77,7 @@ func (t *tx) nextToken() (int64, error) {
 
 func (w *writing) wake(o store.Wake) error {
 	at, here := when(o.At, o.In, w.now), place{o.Agenda, o.Member}
-	if _, err := w.exec(wakeUp, string(o.Agenda), string(o.Member), o.Member.Partition().Bucket(), at); err != nil {
+	if err := w.exec(wakeUp, string(o.Agenda), string(o.Member), o.Member.Partition().Bucket(), at); err != nil {
 		return err
 	}
 	if l := w.w.leases.at[here]; l != nil && at < l.due {
@@ -105,9 +105,9 @@ func (w *writing) release(o store.Release) error {
 	}
 	var err error
 	if due == never {
-		_, err = w.exec(leave, string(l.agenda), string(l.member))
+		err = w.exec(leave, string(l.agenda), string(l.member))
 	} else {
-		_, err = w.exec(letGo, due, attempts, string(l.agenda), string(l.member))
+		err = w.exec(letGo, due, attempts, string(l.agenda), string(l.member))
 	}
 	if err != nil {
 		return err

@@ -103,7 +103,7 @@ func (t *tx) commit(c *store.Commit) (store.Result, error) {
 		}
 	}
 	if p.at != at || p.revision != revision {
-		if _, err := t.exec(setPart, p.at, p.revision, p.id); err != nil {
+		if err := t.exec(setPart, p.at, p.revision, p.id); err != nil {
 			return store.Result{}, err
 		}
 	}
@@ -132,15 +132,10 @@ func (t *tx) part(name store.Partition) (*part, error) {
 }
 
 func (t *tx) makePart(name store.Partition, now int64) (*part, error) {
-	res, err := t.exec(newPart, string(name), name.Bucket(), now)
-	if err != nil {
+	if err := t.exec(newPart, string(name), name.Bucket(), now); err != nil {
 		return nil, err
 	}
-	id, err := res.LastInsertId()
-	if err != nil {
-		return nil, err
-	}
-	p := &part{id: id, at: now}
+	p := &part{id: t.c.lastID(), at: now}
 	t.keepPart(name, p)
 	return p, nil
 }
@@ -199,23 +194,23 @@ func (w *writing) apply(op store.Op) (err error) {
 	case store.Put:
 		p.revision++
 		w.res.Versions = append(w.res.Versions, p.revision)
-		_, err = w.exec(putDoc, p.id, o.Key.Collection, o.Key.Name, p.revision, o.Value)
+		err = w.exec(putDoc, p.id, o.Key.Collection, o.Key.Name, p.revision, o.Value)
 	case store.Delete:
-		_, err = w.exec(delDoc, p.id, o.Key.Collection, o.Key.Name)
+		err = w.exec(delDoc, p.id, o.Key.Collection, o.Key.Name)
 	case store.Append:
 		err = w.append(o)
 	case store.Blank:
-		_, err = w.exec(blank, p.id, o.Log, o.Seq)
+		err = w.exec(blank, p.id, o.Log, o.Seq)
 	case store.TrimLog:
 		err = w.trim(o)
 	case store.Score:
-		_, err = w.exec(putScore, p.id, o.Index, o.Member, o.Score)
+		err = w.exec(putScore, p.id, o.Index, o.Member, o.Score)
 	case store.ScoreNow:
-		_, err = w.exec(putScore, p.id, o.Index, o.Member, float64(p.at))
+		err = w.exec(putScore, p.id, o.Index, o.Member, float64(p.at))
 	case store.Unscore:
-		_, err = w.exec(delScore, p.id, o.Index, o.Member)
+		err = w.exec(delScore, p.id, o.Index, o.Member)
 	case store.TrimOlder:
-		_, err = w.exec(trimScore, p.id, o.Index, float64(p.at-millis(o.Age)))
+		err = w.exec(trimScore, p.id, o.Index, float64(p.at-millis(o.Age)))
 	case store.Wake:
 		err = w.wake(o)
 	case store.Release:
@@ -223,9 +218,9 @@ func (w *writing) apply(op store.Op) (err error) {
 	case store.Take:
 		err = w.take(o)
 	case store.Bury:
-		_, err = w.exec(bury, p.id, o.ID, p.at, o.Note)
+		err = w.exec(bury, p.id, o.ID, p.at, o.Note)
 	case store.Unbury:
-		_, err = w.exec(unbury, p.id, o.ID)
+		err = w.exec(unbury, p.id, o.ID)
 	default:
 		panic(fmt.Sprintf("sqlite: %T passed Commit.Check and has no meaning", op))
 	}
@@ -253,7 +248,7 @@ func (w *writing) append(o store.Append) error {
 	}
 	w.p.last[o.Log] = last
 	w.res.Seqs = append(w.res.Seqs, last)
-	_, err = w.exec(addEntry, w.p.id, o.Log, last, o.ID, o.Kind, w.p.at, o.Data)
+	err = w.exec(addEntry, w.p.id, o.Log, last, o.ID, o.Kind, w.p.at, o.Data)
 	return err
 }
 
@@ -264,11 +259,11 @@ func (w *writing) trim(o store.TrimLog) error {
 	}
 	if o.Before > last {
 		// Nothing will be left to tell the sequence from.
-		if _, err := w.exec(setFloor, w.p.id, o.Log, last); err != nil {
+		if err := w.exec(setFloor, w.p.id, o.Log, last); err != nil {
 			return err
 		}
 	}
-	_, err = w.exec(trimLog, w.p.id, o.Log, o.Before)
+	err = w.exec(trimLog, w.p.id, o.Log, o.Before)
 	return err
 }
 

@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"syscall"
 
-	"modernc.org/sqlite"
 	lib "modernc.org/sqlite/lib"
 
 	"herald/core/store"
@@ -46,8 +45,8 @@ func classify(path string, err error) (remedy string, kind error) {
 		restore = "stop Herald, keep a copy of the file, and restore a backup"
 		restart = "see the system's log; if it stays, restart Herald"
 	)
-	if e, ok := errors.AsType[*sqlite.Error](err); ok {
-		switch code := e.Code(); {
+	if e, ok := errors.AsType[*failure](err); ok {
+		switch code := e.code; {
 		case code == lib.SQLITE_READONLY_DBMOVED:
 			return "put the file back and restart Herald", store.ErrChanged
 		case code&0xff == lib.SQLITE_FULL, code&0xff == lib.SQLITE_IOERR && noRoom(path):

@@ -79,8 +79,8 @@ func (s *Store) Dump(ctx context.Context, w io.Writer) error {
 			for _, table := range tables {
 				err := c.query(`SELECT * FROM `+table, func(r row) error {
 					line := table
-					for _, v := range r {
-						line += fmt.Sprintf(" %s", fmt.Sprint(text(v)))
+					for i := range r.columns() {
+						line += " " + r.text(i)
 					}
 					_, err := fmt.Fprintln(w, line)
 					return err
@@ -94,13 +94,6 @@ func (s *Store) Dump(ctx context.Context, w io.Writer) error {
 	})
 }
 
-func text(v any) any {
-	if b, ok := v.([]byte); ok {
-		return string(b)
-	}
-	return v
-}
-
 // Backup writes a copy of the store, as it stands at one instant, to a file that must not exist yet. Commits go on meanwhile.
 func (s *Store) Backup(ctx context.Context, path string) error {
 	return s.withReader(ctx, "backup to "+path, func(*conn) error {
@@ -109,7 +102,7 @@ func (s *Store) Backup(ctx context.Context, path string) error {
 		if err != nil {
 			return err
 		}
-		_, err = c.exec(`VACUUM INTO ?`, path)
+		err = c.exec(`VACUUM INTO ?`, path)
 		return errors.Join(err, c.close())
 	})
 }

@@ -2,7 +2,9 @@ package sqlite
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"math"
 
 	"herald/core/store"
 )
@@ -46,11 +48,11 @@ func (s *Store) withReader(ctx context.Context, what string, f func(*conn) error
 
 // snapshot runs f in one read transaction, so that all its statements see one state.
 func snapshot(c *conn, f func() error) error {
-	if _, err := c.exec("BEGIN"); err != nil {
+	if err := c.exec("BEGIN"); err != nil {
 		return err
 	}
 	err := f()
-	if _, e := c.exec("COMMIT"); err == nil {
+	if e := c.exec("COMMIT"); err == nil {
 		err = e
 	}
 	return err
@@ -61,30 +63,40 @@ func (s *Store) Read(ctx context.Context, queries ...store.Query) ([]store.Answe
 	if err := store.CheckQueries(queries); err != nil {
 		return nil, err
 	}
-	answers := make([]store.Answer, len(queries))
-	err := s.withReader(ctx, "read", func(c *conn) error {
-		all := func() error {
-			for i, q := range queries {
-				if err := c.answer(q, &answers[i]); err != nil {
-					return fmt.Errorf("query %d (%T) of %s: %w", i, q, q.Of(), err)
-				}
-				if err := s.stamp(c, q.Of(), &answers[i]); err != nil {
-					return err
-				}
+	var answers []store.Answer
+	all := func(c *conn, most int) error {
+		answers = make([]store.Answer, len(queries))
+		for i, q := range queries {
+			if err := c.answer(q, &answers[i], &most); err != nil {
+				return fmt.Errorf("query %d (%T) of %s: %w", i, q, q.Of(), err)
 			}
-			return nil
+			if err := s.stamp(c, q.Of(), &answers[i]); err != nil {
+				return err
+			}
 		}
-		if len(queries) == 1 && s.highest.Load() < s.now() {
-			return all()
-		}
-		return snapshot(c, all)
-	})
+		return nil
+	}
+	err := s.look(ctx, "read", func(c *conn) error { return all(c, small) })
+	if errors.Is(err, errLarge) {
+		err = s.withReader(ctx, "read", func(c *conn) error {
+			return snapshot(c, func() error { return all(c, math.MaxInt) })
+		})
+	}
 	s.stats.trips.Add(1)
 	if err != nil {
 		return nil, err
 	}
 	return answers, nil
 }
+
+// small is how many bytes a read may find while commits wait for it. A larger one is done again on a connection of its own, beside them.
+const small = 256 << 10
+
+// rowBytes is what a row counts beside its value.
+const rowBytes = 64
+
+// errLarge is a read that found more than small.
+var errLarge = errors.New("the read is large")
 
 // stamp sets the answer's time, which is not before anything that the partition holds.
 func (s *Store) stamp(c *conn, p store.Partition, a *store.Answer) error {
@@ -104,11 +116,19 @@ func limitOf(n int) int {
 	return n
 }
 
-func (c *conn) answer(q store.Query, a *store.Answer) error {
+// answer reads what q asks for, and takes its size from most; it is errLarge when that is used up.
+func (c *conn) answer(q store.Query, a *store.Answer, most *int) error {
+	spend := func(bytes int) error {
+		if *most -= bytes + rowBytes; *most < 0 {
+			return errLarge
+		}
+		return nil
+	}
 	doc := func(collection string) func(row) error {
 		return func(r row) error {
-			a.Docs = append(a.Docs, store.Doc{Key: store.Key{Collection: collection, Name: r.text(0)}, Version: r.int(1), Born: r.int(2), Value: r.blob(3)})
-			return nil
+			d := store.Doc{Key: store.Key{Collection: collection, Name: r.text(0)}, Version: r.int(1), Born: r.int(2), Value: r.blob(3)}
+			a.Docs = append(a.Docs, d)
+			return spend(len(d.Value))
 		}
 	}
 	entry := func(r row) error {
@@ -117,11 +137,11 @@ func (c *conn) answer(q store.Query, a *store.Answer) error {
 			e.Data = r.blob(4)
 		}
 		a.Entries = append(a.Entries, e)
-		return nil
+		return spend(len(e.Data))
 	}
 	scored := func(r row) error {
 		a.Scored = append(a.Scored, store.Scored{Member: r.text(0), Score: r.float(1)})
-		return nil
+		return spend(0)
 	}
 	p := string(q.Of())
 	switch q := q.(type) {

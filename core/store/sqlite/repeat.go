@@ -57,6 +57,6 @@ func (t *tx) remember(p *part, id string, res store.Result) error {
 		}
 		text = string(b)
 	}
-	_, err := t.exec(addRepeat[t.w.slot%2], p.id, id, res.Now.UnixMilli(), text)
+	err := t.exec(addRepeat[t.w.slot%2], p.id, id, res.Now.UnixMilli(), text)
 	return err
 }

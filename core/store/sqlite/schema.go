@@ -159,7 +159,7 @@ func migrate(c *conn, id string, format int, steps []migration) (string, error) 
 		if err := c.once(m.sql); err != nil {
 			return "", fmt.Errorf("migration to format %d: %w", m.format, err)
 		}
-		if _, err := c.exec(setMeta, metaFormat, strconv.Itoa(m.format)); err != nil {
+		if err := c.exec(setMeta, metaFormat, strconv.Itoa(m.format)); err != nil {
 			return "", err
 		}
 	}
@@ -168,7 +168,7 @@ func migrate(c *conn, id string, format int, steps []migration) (string, error) 
 	}
 	id = rand.Text()
 	for k, v := range map[string]string{metaID: id, metaBuckets: strconv.Itoa(store.Buckets), metaTokens: "0", metaRepeats: "0"} {
-		if _, err := c.exec(setMeta, k, v); err != nil {
+		if err := c.exec(setMeta, k, v); err != nil {
 			return "", err
 		}
 	}

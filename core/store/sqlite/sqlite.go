@@ -107,7 +107,7 @@ func (s *Store) start(c *conn, steps []migration) (err error) {
 		return err
 	}
 	// Whoever held a member is gone with its process: a crash, as far as the agenda can know.
-	if _, err := c.exec(endClaims, s.now(), s.now()); err != nil {
+	if err := c.exec(endClaims, s.now(), s.now()); err != nil {
 		return err
 	}
 	highest, err := highestInstant(c)
@@ -237,7 +237,7 @@ func (s *Store) Health(ctx context.Context) (store.Health, error) {
 	err := s.withReader(ctx, "Health", func(c *conn) error { return checkMark(c, s.o.Path, s.id) })
 	if err == nil && s.w.ailing.Load() {
 		err = s.submit(ctx, "Health", func(t *tx) error {
-			_, err := t.exec(setMeta, metaProbe, strconv.FormatInt(s.now(), 10))
+			err := t.exec(setMeta, metaProbe, strconv.FormatInt(s.now(), 10))
 			return err
 		})
 	}
@@ -253,7 +253,7 @@ func (s *Store) Health(ctx context.Context) (store.Health, error) {
 // checkMark checks that the store still carries its id.
 func checkMark(c *conn, path, id string) error {
 	found, err := c.readMeta(metaID)
-	if e, ok := errors.AsType[*sqlite.Error](err); ok && e.Code() == lib.SQLITE_ERROR {
+	if e, ok := errors.AsType[*failure](err); ok && e.code == lib.SQLITE_ERROR {
 		// There is no such table any more.
 		err = nil
 	}

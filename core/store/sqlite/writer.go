@@ -2,7 +2,7 @@ package sqlite
 
 import (
 	"context"
-	"database/sql/driver"
+	"errors"
 	"fmt"
 	"strconv"
 	"sync/atomic"
@@ -22,7 +22,9 @@ type job struct {
 	ctx  context.Context
 	what string
 	// run does the work. It may be called again after a rollback, so it must set its results anew each time.
-	run   func(*tx) error
+	run func(*tx) error
+	// read is set instead of run for a request that writes nothing.
+	read  func(*conn) error
 	err   error
 	hints []store.Hint
 	state atomic.Int32
@@ -31,10 +33,21 @@ type job struct {
 
 // submit hands run to the writer and waits for the end of its transaction.
 func (s *Store) submit(ctx context.Context, what string, run func(*tx) error) error {
+	return s.hand(&job{ctx: ctx, what: what, run: run, done: make(chan struct{}, 1)})
+}
+
+// look hands a small read to the writer, between two of its transactions: its page cache is warm, while each commit empties those of the
+// reading connections.
+func (s *Store) look(ctx context.Context, what string, read func(*conn) error) error {
+	return s.hand(&job{ctx: ctx, what: what, read: read, done: make(chan struct{}, 1)})
+}
+
+// hand gives j to the writer and waits for its end.
+func (s *Store) hand(j *job) error {
+	ctx, what := j.ctx, j.what
 	if err := s.enter(ctx, what); err != nil {
 		return err
 	}
-	j := &job{ctx: ctx, what: what, run: run, done: make(chan struct{}, 1)}
 	s.gate.RLock()
 	if s.closing {
 		s.gate.RUnlock()
@@ -51,6 +64,9 @@ func (s *Store) submit(ctx context.Context, what string, run func(*tx) error) er
 	case <-j.done:
 	case <-ctx.Done():
 		if j.state.CompareAndSwap(waiting, abandoned) {
+			if j.read != nil {
+				return fmt.Errorf("%s in the SQLite store: %w", what, ctx.Err())
+			}
 			return fmt.Errorf("%s in the SQLite store: it may still be done: %w: %w", what, store.ErrUnavailable, ctx.Err())
 		}
 		<-j.done
@@ -99,20 +115,32 @@ func newWriter(s *Store, c *conn) (*writer, error) {
 // loop does the jobs in groups until the channel is closed and empty.
 func (w *writer) loop() {
 	defer close(w.done)
-	group := make([]*job, 0, maxGroup)
+	group, reads := make([]*job, 0, maxGroup), make([]*job, 0, maxGroup)
+	add := func(j *job) {
+		if j.read != nil {
+			reads = append(reads, j)
+		} else {
+			group = append(group, j)
+		}
+	}
 	for j := range w.jobs {
-		group = append(group[:0], j)
+		group, reads = group[:0], reads[:0]
+		add(j)
 	gather:
-		for len(group) < w.s.o.Group {
+		for len(group)+len(reads) < w.s.o.Group {
 			select {
 			case j, ok := <-w.jobs:
 				if !ok {
 					break gather
 				}
-				group = append(group, j)
+				add(j)
 			default:
 				break gather
 			}
+		}
+		w.answer(reads)
+		if len(group) == 0 {
+			continue
 		}
 		w.rotate()
 		if w.fold.Swap(false) {
@@ -134,11 +162,44 @@ func (w *writer) do(group []*job) {
 		group[0].err, group[0].hints = w.s.trouble(group[0].what, err), nil
 	}
 	for _, j := range group {
-		if j.state.CompareAndSwap(waiting, answered) {
-			j.done <- struct{}{}
-		} else {
-			w.s.hints.Send(j.hints...)
+		w.end(j)
+	}
+}
+
+// end gives the answer to whoever waits for it.
+func (w *writer) end(j *job) {
+	if j.state.CompareAndSwap(waiting, answered) {
+		j.done <- struct{}{}
+	} else {
+		w.s.hints.Send(j.hints...)
+	}
+}
+
+// answer does reads before the group that they came with: they see what is committed, and do not wait for the disk.
+func (w *writer) answer(reads []*job) {
+	if len(reads) == 0 {
+		return
+	}
+	err := w.s.sameFile()
+	if err == nil {
+		err = w.c.exec("BEGIN")
+	}
+	for _, j := range reads {
+		switch {
+		case err != nil:
+			j.err = w.s.trouble(j.what, err)
+		case j.ctx.Err() != nil:
+			j.err = fmt.Errorf("%s in the SQLite store, before it began: %w", j.what, j.ctx.Err())
+		default:
+			// After some errors SQLite has left the transaction. What follows sees one state all the same: nobody writes meanwhile.
+			if j.err = j.read(w.c); !errors.Is(j.err, errLarge) {
+				j.err = w.s.trouble(j.what, j.err)
+			}
 		}
+		w.end(j)
+	}
+	if err == nil && w.c.exec("COMMIT") != nil {
+		_ = w.c.exec("ROLLBACK")
 	}
 }
 
@@ -162,7 +223,7 @@ func (w *writer) transact(group []*job) error {
 	}
 	err := t.broken
 	if err == nil && t.begun {
-		_, err = w.c.exec("COMMIT")
+		err = w.c.exec("COMMIT")
 	}
 	if err != nil {
 		t.rollback()
@@ -195,7 +256,7 @@ func (t *tx) begin() error {
 	if t.broken != nil || t.begun {
 		return t.broken
 	}
-	if _, err := t.c.exec("BEGIN IMMEDIATE"); err != nil {
+	if err := t.c.exec("BEGIN IMMEDIATE"); err != nil {
 		t.broken = err
 		return err
 	}
@@ -205,16 +266,16 @@ func (t *tx) begin() error {
 	return t.broken
 }
 
-func (t *tx) exec(query string, args ...any) (driver.Result, error) {
+func (t *tx) exec(query string, args ...any) error {
 	if err := t.begin(); err != nil {
-		return nil, err
+		return err
 	}
 	t.wrote = true
-	res, err := t.c.exec(query, args...)
+	err := t.c.exec(query, args...)
 	if err != nil {
 		t.broken = err
 	}
-	return res, err
+	return err
 }
 
 func (t *tx) query(query string, f func(row) error, args ...any) error {
@@ -235,7 +296,7 @@ func (t *tx) rollback() {
 	clear(t.w.parts)
 	if t.begun {
 		// SQLite has rolled back by itself after some errors; then this one says so.
-		_, _ = t.c.exec("ROLLBACK")
+		_ = t.c.exec("ROLLBACK")
 	}
 }
 
@@ -256,15 +317,15 @@ func (w *writer) rotate() {
 		return
 	}
 	t := &tx{w: w, c: w.c}
-	_, err := t.exec(emptyRepeats[slot%2])
+	err := t.exec(emptyRepeats[slot%2])
 	if err == nil && slot > w.slot+1 {
-		_, err = t.exec(emptyRepeats[(slot+1)%2])
+		err = t.exec(emptyRepeats[(slot+1)%2])
 	}
 	if err == nil {
-		_, err = t.exec(setMeta, metaRepeats, strconv.FormatInt(slot, 10))
+		err = t.exec(setMeta, metaRepeats, strconv.FormatInt(slot, 10))
 	}
 	if err == nil {
-		_, err = w.c.exec("COMMIT")
+		err = w.c.exec("COMMIT")
 	}
 	if err != nil {
 		t.rollback()
