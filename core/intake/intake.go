@@ -168,6 +168,9 @@ func (i *Intake) enter(ctx context.Context, e *event) (chat.Outcome, Reason, err
 	case chat.Click:
 		return i.click(ctx, e)
 	default:
+		if err := i.greet(ctx, e); err != nil {
+			return "", Failed, err
+		}
 		return i.queue(ctx, e)
 	}
 }
@@ -203,6 +206,8 @@ func (e *event) queries() []store.Query {
 		return []store.Query{store.ScoreOf{Partition: e.part, Index: conversation.Dedupe, Member: target(e.in)}}
 	case e.in.Kind == chat.Click:
 		return e.clickQueries()
+	case e.meets():
+		return []store.Query{store.Get{Partition: home(e.in.Conversation), Key: greetedKey}}
 	}
 	return nil
 }
