@@ -43,6 +43,26 @@ func (s *scene) until(ctx context.Context, what string, cond func(board) bool) e
 	return s.plat.Wait(ctx, what, func(v platform.View) bool { return cond(ofPlatform(v)) })
 }
 
+// change makes a person write a message anew.
+func (s *scene) change(id, text string) error {
+	if s.slack != nil {
+		_, err := s.slack.Edit(slackfake.General, id, toApp+text)
+		return err
+	}
+	_, err := s.plat.Change(id, platform.Say{Text: text, Direct: true})
+	return err
+}
+
+// remove makes a person take a message back.
+func (s *scene) remove(id string) error {
+	if s.slack != nil {
+		_, err := s.slack.Delete(slackfake.General, id)
+		return err
+	}
+	_, err := s.plat.Remove(id)
+	return err
+}
+
 // click uses the first button of a card in a message.
 func (s *scene) click(m *platform.Message, thread string) error {
 	if s.slack != nil {

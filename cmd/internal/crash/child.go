@@ -99,7 +99,7 @@ func child(spec string) error {
 	}
 	platform := service.Platform{Name: "test", Open: b.connect(log, points)}
 	if b.Slack {
-		platform = service.Platform{Name: slack.Platform, Open: connectSlack(b.Platform, log, points)}
+		platform = service.Platform{Name: slack.Platform, Open: connectSlack(b.Platform, st, log, points)}
 	}
 	tools := newTools(filepath.Join(b.Dir, effectsFile), points)
 	s, err := service.New(ctx, service.Options{

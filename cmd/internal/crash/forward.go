@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 
+	"herald/bots/slack"
 	"herald/core/chat"
 	"herald/core/conversation"
 	"herald/core/handover"
@@ -15,9 +16,14 @@ const (
 	forwarded = "f"
 )
 
-// forward owes another conversation a message. Its id is that of the call, and it stands behind all that people say there.
+// forward owes another conversation a message. Its id is that of the call, and it stands behind all that people say there. A thread of Slack
+// needs a root, so there it goes to the channel itself.
 func forward(_ context.Context, c tool.Call) (tool.Result, error) {
-	to := conversation.Partition(chat.Conversation{Workspace: c.Conversation.Workspace, Channel: channel, Thread: forwardTo})
+	where := chat.Conversation{Workspace: c.Conversation.Workspace, Channel: c.Conversation.Channel, Thread: forwardTo}
+	if where.Workspace.Platform() == slack.Platform {
+		where.Thread = ""
+	}
+	to := conversation.Partition(where)
 	owed := handover.OweMessage(c.ID, to, &conversation.Message{
 		MessageID: "f" + c.ID, Order: "9" + c.ID, Person: c.Person, Text: "#" + forwarded + tokenOf(c) + " " + verbPlain, Direct: true,
 	})

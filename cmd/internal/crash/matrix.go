@@ -120,7 +120,13 @@ func (k *slot) play(ctx context.Context, g stage, point string) (v verdict, reac
 	if g.scenario.check != nil {
 		v.bad = append(v.bad, g.scenario.check(s)...)
 	}
-	v.died, v.took = s.died == len(p), time.Since(began)
+	deaths := 0
+	for _, at := range p {
+		if at != "" {
+			deaths++
+		}
+	}
+	v.died, v.took = s.died == deaths, time.Since(began)
 	if len(v.bad) > 0 {
 		v.tail = tail(filepath.Join(dir, logFile))
 	}

@@ -16,8 +16,15 @@ func (s *scene) judge() []string {
 		if n := v.refused; n > 0 {
 			bad = append(bad, fmt.Sprintf("the platform refused %d calls %q", n, v.why))
 		}
+		rootless := s.slack == nil
 		for _, thread := range s.threads() {
+			rootless = rootless || s.slack.roots[thread] == ""
 			bad = append(bad, s.judgeThread(thread, v.messages(thread))...)
+		}
+		if !rootless {
+			for _, m := range v.messages("") {
+				bad = append(bad, fmt.Sprintf("%q stands outside of every thread", m.Text))
+			}
 		}
 	})
 	if n := s.fake.Violations(); n > 0 {

@@ -108,11 +108,11 @@ func playEdit(ctx context.Context, s *scene) error {
 	}
 	b := s.expect("t1", "b", verbPlain, 0, 1)
 	s.said = append(s.said, said{"t1", "c", 0, 1})
-	if _, err := s.plat.Change(b.Message, platform.Say{Text: "#c " + verbPlain, Direct: true}); err != nil {
+	if err := s.change(b.Message, "#c "+verbPlain); err != nil {
 		return err
 	}
 	d := s.expect("t1", "d", verbPlain, 0, 1)
-	if _, err := s.plat.Remove(d.Message); err != nil {
+	if err := s.remove(d.Message); err != nil {
 		return err
 	}
 	s.say("t1", "e", verbPlain)
@@ -149,13 +149,15 @@ func playFull(ctx context.Context, s *scene) error {
 // checkFull: what was not answered was refused.
 func checkFull(s *scene) []string {
 	answered := map[string]bool{}
-	for _, m := range s.plat.Messages(channel, "t1") {
-		if m.ByApp {
-			for _, t := range tokens.FindAllString(m.Text, -1) {
-				answered[t] = true
+	s.look(func(v board) {
+		for _, m := range v.messages("t1") {
+			if m.ByApp {
+				for _, t := range tokens.FindAllString(m.Text, -1) {
+					answered[t] = true
+				}
 			}
 		}
-	}
+	})
 	if n := s.count("t1", notTaken); len(answered)+n != len(s.said) {
 		return []string{fmt.Sprintf("%d messages were said, %d answered and %d refused", len(s.said), len(answered), n)}
 	}

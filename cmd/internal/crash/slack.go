@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"fmt"
 	"log/slog"
 	"time"
 
@@ -15,6 +14,8 @@ import (
 	"herald/cmd/internal/failpoint"
 	"herald/cmd/internal/service"
 	"herald/core/chat"
+	"herald/core/intake"
+	"herald/core/store"
 )
 
 // onSlack is the kind of platform that is the fake Slack, with the adapter that ships.
@@ -24,7 +25,11 @@ const onSlack = "slack"
 type slackWorld struct {
 	*slackfake.Server
 	roots map[string]string // thread of the story → timestamp of its first message
+	lost  map[string]bool   // events that Slack never delivers
 }
+
+// toApp begins what is said to the app.
+const toApp = "<@" + slackfake.BotUser + "> "
 
 func openSlack(ctx context.Context) (*slackWorld, error) {
 	o := slackfake.Options{AckTimeout: redeliver, Patient: true, Notice: 200 * time.Millisecond, ShareDelay: time.Millisecond}
@@ -35,12 +40,12 @@ func openSlack(ctx context.Context) (*slackWorld, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &slackWorld{s, map[string]string{}}, nil
+	return &slackWorld{s, map[string]string{}, map[string]bool{}}, nil
 }
 
 // say makes Alice mention the app: the first message of a thread is its root.
 func (w *slackWorld) say(thread, text string, held bool, copies int) slackfake.Told {
-	told := w.Say(slackfake.Say{Thread: w.roots[thread], Text: "<@" + slackfake.BotUser + "> " + text, Held: held, Copies: copies})
+	told := w.Say(slackfake.Say{Thread: w.roots[thread], Text: toApp + text, Held: held, Copies: copies})
 	if w.roots[thread] == "" {
 		w.roots[thread] = told.TS
 	}
@@ -55,7 +60,7 @@ func (w *slackWorld) view(v slackfake.View) board {
 		switch {
 		case r.Kind == slackfake.Happened:
 			// An interaction that nobody took is given up: it never comes again.
-			if e := v.Event(r.Event); !e.Acked && !e.GaveUp {
+			if e := v.Event(r.Event); !e.Acked && !e.GaveUp && !w.lost[r.Event] {
 				unacked++
 			}
 		case r.Kind == slackfake.Refused && !allowed(r):
@@ -67,9 +72,7 @@ func (w *slackWorld) view(v slackfake.View) board {
 		messages: func(thread string) []*platform.Message {
 			var out []*platform.Message
 			root := w.roots[thread]
-			if root == "" {
-				return nil
-			}
+			// What stands in no thread is among those of each thread that nobody has begun.
 			for _, m := range v.Said(slackfake.General, root) {
 				out = append(out, inWords(m))
 			}
@@ -107,11 +110,12 @@ func (w *slackWorld) approve(m *platform.Message) {
 }
 
 // connectSlack opens the adapter that ships against a fake Slack, with points around calls and before acknowledgements.
-func connectSlack(url string, log *slog.Logger, points *failpoint.Points) func(chat.Receiver) (service.Connection, error) {
+func connectSlack(url string, st store.Store, log *slog.Logger, points *failpoint.Points) func(chat.Receiver) (service.Connection, error) {
 	return func(r chat.Receiver) (service.Connection, error) {
 		a, err := slack.New(slack.Options{
 			BotToken: slackfake.BotToken, AppToken: slackfake.AppToken, APIURL: url, Receiver: acking{r, points}, Log: log,
-			Backoff: 20 * time.Millisecond, BackoffMax: 100 * time.Millisecond,
+			Joined: service.SlackJoined(st), Active: service.SlackActive(st), Sentence: intake.Sentence,
+			Backoff: 20 * time.Millisecond, BackoffMax: 100 * time.Millisecond, BackfillPace: often,
 		})
 		if err != nil {
 			return nil, err
@@ -165,59 +169,4 @@ func (h hasty) Edit(ctx context.Context, p *chat.Post, r chat.Receipt, final boo
 	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
 	defer cancel()
 	return h.Adapter.Edit(ctx, p, r, final)
-}
-
-// slackScenarios are the stories that are told on the fake Slack: those of every platform that need nothing but words and clicks, and those of
-// its sockets.
-func slackScenarios() []scenario {
-	var out []scenario
-	for _, sc := range scenarios() {
-		switch sc.name {
-		case "plain", "tool", "long", "two", "during", "question", "approval", "stop", "term", "again: send", "again: live", "again: pieces", "suspect: send":
-			out = append(out, sc)
-		}
-	}
-	return append(out,
-		scenario{name: "turned round", play: playTurnedRound},
-		scenario{name: "cut frame", play: playCutFrame},
-		scenario{name: "copies", play: playCopies},
-	)
-}
-
-// playTurnedRound brings two messages of a thread out of order while a socket is being replaced and a turn is under way.
-func playTurnedRound(ctx context.Context, s *scene) error {
-	s.say("t1", "a", toolSlow)
-	if err := s.asks(ctx, 1); err != nil {
-		return err
-	}
-	s.slack.Disconnect("", "refresh_requested")
-	b := s.slack.say("t1", "#b "+verbPlain, true, 1)
-	c := s.slack.say("t1", "#c "+verbPlain, true, 1)
-	s.said = append(s.said, said{"t1", "b", 1, 1}, said{"t1", "c", 1, 1})
-	s.slack.Deliver(c.Events...)
-	s.slack.Deliver(b.Events...)
-	return nil
-}
-
-// playCutFrame ends the sockets in the middle of a frame, between two messages.
-func playCutFrame(_ context.Context, s *scene) error {
-	s.say("t1", "a", verbPlain)
-	s.slack.CutFrame("")
-	s.say("t1", "b", toolEffect)
-	return nil
-}
-
-// playCopies makes Slack bring each event three times, and once more when it was answered.
-func playCopies(ctx context.Context, s *scene) error {
-	s.said = append(s.said, said{"t1", "a", 1, 1})
-	told := s.slack.say("t1", "#a "+toolEffect, false, 3)
-	if _, err := s.stands(ctx, "t1", "#a"); err != nil {
-		return err
-	}
-	s.slack.Again(told.Events...)
-	if err := s.slack.Wait(ctx, "the copies are acknowledged", func(v slackfake.View) bool { return v.Acked(told.Events...) }); err != nil {
-		return fmt.Errorf("bring an event again: %w", err)
-	}
-	s.say("t1", "b", verbPlain)
-	return nil
 }

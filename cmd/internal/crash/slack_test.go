@@ -27,7 +27,10 @@ func TestSlackMatrix(t *testing.T) {
 	if len(r.verdicts) < slackSample || r.missed > slackSample/3 {
 		t.Errorf("%d cases were played and %d never came to their point: the sample proves too little", len(r.verdicts), r.missed)
 	}
-	for _, site := range []string{"send", "edit", "find", "ack", "model"} {
+	for _, site := range []string{
+		"send", "edit", "find", "ack", "model", "claim:turns", "claim:outbox", "claim:handover", "extend", "tool:" + toolEffect,
+		"intake.message", "intake.change", "intake.click", "intake.order", "intake.full", "intake.letter", "handover.message",
+	} {
 		if !r.sites[site] {
 			t.Errorf("no story comes to %s", site)
 		}
@@ -38,17 +41,18 @@ func TestSlackMatrix(t *testing.T) {
 func TestSlackOracle(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
-		name  string
-		posts []string
-		named bool
-		want  string
+		name         string
+		posts        []string
+		named, stray bool
+		want         string
 	}{
-		{"as it should be", []string{"#a", "#b"}, false, ""},
-		{"lost", []string{"#a"}, false, "#b is covered by 0 answers"},
-		{"doubled", []string{"#a", "#a", "#b"}, false, "#a is covered by 2 answers"},
-		{"turned round", []string{"#b", "#a"}, false, "answered in the order"},
-		{"one piece twice", []string{"#a #b", "#a #b"}, true, "piece 0 of d1 stands twice"},
-		{"refused", []string{"#a", "#b", ""}, false, `chat.postMessage: no_text`},
+		{"as it should be", []string{"#a", "#b"}, false, false, ""},
+		{"lost", []string{"#a"}, false, false, "#b is covered by 0 answers"},
+		{"doubled", []string{"#a", "#a", "#b"}, false, false, "#a is covered by 2 answers"},
+		{"turned round", []string{"#b", "#a"}, false, false, "answered in the order"},
+		{"one piece twice", []string{"#a #b", "#a #b"}, true, false, "piece 0 of d1 stands twice"},
+		{"refused", []string{"#a", "#b", ""}, false, false, `chat.postMessage: no_text`},
+		{"beside the thread", []string{"#a", "#b"}, false, true, `"Sorry." stands outside of every thread`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
@@ -65,6 +69,9 @@ func TestSlackOracle(t *testing.T) {
 					args.Set("metadata", `{"event_type":"herald_delivery","event_payload":{"delivery":"d1","piece":0}}`)
 				}
 				post(t, s.slack.APIURL()+"chat.postMessage", args)
+			}
+			if tc.stray {
+				post(t, s.slack.APIURL()+"chat.postMessage", url.Values{"channel": {slackfake.General}, "text": {"Sorry."}})
 			}
 			got := strings.Join(s.judge(), "\n")
 			if tc.want == "" && got != "" || !strings.Contains(got, tc.want) {

@@ -37,7 +37,8 @@ func (s *Service) slack() (Platform, bool) {
 	}
 	return Platform{Name: slack.Platform, Open: func(r chat.Receiver) (Connection, error) {
 		o := slackOptions(s.cfg)
-		o.Receiver, o.Joined, o.Active, o.Sentence, o.Log = r, s.joined, s.active, intake.Sentence, s.log
+		o.Receiver, o.Sentence, o.Log = r, intake.Sentence, s.log
+		o.Joined, o.Active = SlackJoined(s.store), SlackActive(s.store)
 		o.Count = func(what string) { s.metrics.platform.WithLabelValues(string(slack.Platform), what).Inc() }
 		return slack.New(o)
 	}}, true
@@ -71,35 +72,39 @@ func (noReceiver) Receive(context.Context, *chat.Inbound) (chat.Outcome, error) 
 	return "", errors.New("this adapter takes no events")
 }
 
-// joined reports whether Herald takes part in a conversation: a message of it was taken in, or a session stands.
-func (s *Service) joined(ctx context.Context, c chat.Conversation) (bool, error) {
-	p := conversation.Partition(c)
-	as, err := s.store.Read(ctx,
-		store.Get{Partition: p, Key: conversation.CurrentKey},
-		store.Scores{Partition: p, Index: conversation.Dedupe, Max: maxScore, Limit: 1},
-	)
-	if err != nil {
-		return false, err
+// SlackJoined asks a store whether Herald takes part in a conversation: a message of it was taken in, or a session stands.
+func SlackJoined(st store.Store) func(context.Context, chat.Conversation) (bool, error) {
+	return func(ctx context.Context, c chat.Conversation) (bool, error) {
+		p := conversation.Partition(c)
+		as, err := st.Read(ctx,
+			store.Get{Partition: p, Key: conversation.CurrentKey},
+			store.Scores{Partition: p, Index: conversation.Dedupe, Max: maxScore, Limit: 1},
+		)
+		if err != nil {
+			return false, err
+		}
+		_, open := as[0].Doc()
+		return open || len(as[1].Scored) > 0, nil
 	}
-	_, open := as[0].Doc()
-	return open || len(as[1].Scored) > 0, nil
 }
 
-// active are Slack's conversations in which something was written since an instant.
-func (s *Service) active(ctx context.Context, since time.Time) ([]slack.Active, error) {
-	var out []slack.Active
-	for b := range store.Buckets {
-		stamps, err := s.store.Partitions(ctx, b, store.Stamp{At: since}, 0)
-		if err != nil {
-			return nil, err
-		}
-		for _, st := range stamps {
-			if c, ok := conversation.Of(st.Partition); ok && c.Workspace.Platform() == slack.Platform {
-				out = append(out, slack.Active{Conversation: c, Last: st.At})
+// SlackActive asks a store for Slack's conversations in which something was written since an instant.
+func SlackActive(st store.Store) func(context.Context, time.Time) ([]slack.Active, error) {
+	return func(ctx context.Context, since time.Time) ([]slack.Active, error) {
+		var out []slack.Active
+		for b := range store.Buckets {
+			stamps, err := st.Partitions(ctx, b, store.Stamp{At: since}, 0)
+			if err != nil {
+				return nil, err
+			}
+			for _, x := range stamps {
+				if c, ok := conversation.Of(x.Partition); ok && c.Workspace.Platform() == slack.Platform {
+					out = append(out, slack.Active{Conversation: c, Last: x.At})
+				}
 			}
 		}
+		return out, nil
 	}
-	return out, nil
 }
 
 // maxScore is above every instant that an index is scored by.
@@ -126,7 +131,7 @@ func (s *Service) policy(base intake.Policy) func(chat.Workspace) intake.Policy 
 	return func(w chat.Workspace) intake.Policy {
 		p := base
 		if w.Platform() == slack.Platform {
-			p.Bots = bots
+			p.Bots, p.Greet = bots, s.cfg.Slack.Introduce
 		}
 		return p
 	}
