@@ -160,11 +160,6 @@ func (a *Adapter) own(u *url.URL) bool {
 	if api, err := url.Parse(a.opt.APIURL); err == nil && u.Host == api.Host && u.Scheme == api.Scheme {
 		return true
 	}
-	host := strings.ToLower(u.Host)
-	for _, of := range []string{"slack.com", "slack-gov.com"} {
-		if u.Scheme == "https" && (host == of || strings.HasSuffix(host, "."+of)) {
-			return true
-		}
-	}
-	return false
+	host := "." + strings.ToLower(u.Host)
+	return u.Scheme == "https" && (strings.HasSuffix(host, ".slack.com") || strings.HasSuffix(host, ".slack-gov.com"))
 }
