@@ -24,6 +24,9 @@ func (l *loader) build() *Config {
 	for _, name := range l.names[groupsKey] {
 		cfg.Groups = append(cfg.Groups, Group{Name: name})
 	}
+	for _, name := range l.names[rolesKey] {
+		cfg.Roles = append(cfg.Roles, Role{Name: name})
+	}
 	// data_dir is the first row of the table: other defaults stand on it.
 	for _, s := range l.table.rows {
 		section, _, _ := strings.Cut(s.key, ".")
@@ -41,6 +44,10 @@ func (l *loader) build() *Config {
 		case section == groupsKey:
 			for i := range cfg.Groups {
 				l.fill(cfg, reflect.ValueOf(&cfg.Groups[i]).Elem(), s, cfg.Groups[i].Name)
+			}
+		case section == rolesKey:
+			for i := range cfg.Roles {
+				l.fill(cfg, reflect.ValueOf(&cfg.Roles[i]).Elem(), s, cfg.Roles[i].Name)
 			}
 		default:
 			for i := range cfg.Models {

@@ -21,6 +21,7 @@ func (l *loader) check(cfg *Config) {
 	}
 	l.checkSocketPath(cfg)
 	l.checkRules(cfg)
+	l.checkTools(cfg)
 }
 
 func (l *loader) checkStore(cfg *Config) {

@@ -16,7 +16,10 @@ type Config struct {
 	Models        []Model       `key:"models"`    // likewise; implied models last
 	Rules         []Rule        `key:"rules"`     // in the order of the file
 	Groups        []Group       `key:"groups"`
+	Roles         []Role        `key:"roles"`
 	Approvals     Approvals     `key:"approvals"`
+	Web           Web           `key:"web"`
+	Commands      Commands      `key:"commands"`
 	HTTP          HTTP          `key:"http"`
 	Log           Log           `key:"log"`
 	Agents        Folder        `key:"agents"`

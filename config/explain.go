@@ -71,6 +71,10 @@ func (c *Config) namesFor(s setting) []string {
 		for _, g := range c.Groups {
 			names = append(names, g.Name)
 		}
+	case strings.HasPrefix(s.key, rolesKey+"."):
+		for _, r := range c.Roles {
+			names = append(names, r.Name)
+		}
 	default:
 		return []string{""}
 	}

@@ -129,6 +129,8 @@ func checkName(section, name string) *fault {
 		return faultf("rules have numbers, not names").withHint("write [[rules]] in the file; in the environment, the number of the rule in the file")
 	case section == groupsKey && !gate.ValidGroup(name):
 		return faultf("is no name for a group").withHint("use up to 64 letters, digits, hyphens and underscores")
+	case section == rolesKey && (!gate.ValidGroup(name) || name == "admin" || name == "member"):
+		return faultf("is no name for a role of your own").withHint("use letters, digits, hyphens and underscores; admin and member are given by admins and by default")
 	case section == modelsKey && strings.Trim(name, "0123456789") == "":
 		return faultf("a name of digits alone would be taken for a place in the list of models").withHint("add a letter")
 	case section == modelsKey && (strings.EqualFold(name, "auto") || strings.EqualFold(name, "none")):

@@ -21,7 +21,7 @@ func newTable() table {
 }
 
 // named are the sections of which there is one for each name.
-func named() []string { return []string{providersKey, modelsKey, rulesKey, groupsKey} }
+func named() []string { return []string{providersKey, modelsKey, rulesKey, groupsKey, rolesKey} }
 
 // pattern turns a concrete path into the key of the table and the name of the
 // provider or model in it.

@@ -61,8 +61,8 @@ func permissionSettings() []setting {
 			doc: "What holds where no rule of the group fits. Without it the rules of the group default decide.",
 		},
 		{
-			key: "groups.*.roles", kind: list, optional: true, sample: "member", form: "member", check: checkRole,
-			doc: "Roles whose people may choose the group. Admins may use every group.",
+			key: "groups.*.roles", kind: list, optional: true, sample: "member", form: "member, restricted, NAME of a role", check: checkRole,
+			doc: "Roles whose people may choose the group with /herald group. Admins may use every group.",
 		},
 		{
 			key: "rules.*.tool", kind: text, optional: true, sample: "execute_cmd", form: "NAME | BEGINNING* | * | @fs_read | @fs_write | @fs_any",
@@ -112,10 +112,10 @@ func permissionSettings() []setting {
 }
 
 func checkRole(s string) *fault {
-	if s == "member" {
+	if s != "admin" && gate.ValidGroup(s) {
 		return nil
 	}
-	return faultf("%q is no role that can be given a group", shorten(s)).withHint("write member; admins may use every group")
+	return faultf("%q is no role that can be given a group", shorten(s)).withHint("write member or the name of a role; admins may use every group")
 }
 
 func checkDecider(s string) *fault {

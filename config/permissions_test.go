@@ -100,7 +100,7 @@ func TestRulesThatCannotBe(t *testing.T) {
 		{"a list of tables in a line", "rules = [{ tool = \"x\", action = \"allow\" }]\n", "write [[rules]]"},
 		{"a section below a rule", "[[rules]]\ntool = \"x\"\naction = \"deny\"\n[rules.more]\nx = 1\n", "rules.1.more: unknown section"},
 		{"a list of groups", "[[groups]]\nnote = \"x\"\n", "write [groups]"},
-		{"a role that does not exist", "[groups.ops]\nroles = [\"boss\"]\n", `"boss" is no role that`},
+		{"a role that does not exist", "[groups.ops]\nroles = [\"boss\"]\n", `there is no role "boss"`},
 		{"a group's name", "[groups.\"a.b\"]\n", "no name for a group"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

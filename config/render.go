@@ -93,7 +93,7 @@ func (a Answers) values() map[string]string {
 
 // commented reports whether the whole section is an example only.
 func (a Answers) commented(section string) bool {
-	return section == modelsKey+".*" || section == rulesKey+".*" || section == groupsKey+".*" || section == providersKey+".*" && a.ProviderName == ""
+	return section == modelsKey+".*" || section == rulesKey+".*" || section == groupsKey+".*" || section == rolesKey+".*" || section == providersKey+".*" && a.ProviderName == ""
 }
 
 func (a Answers) writeHeader(b *bytes.Buffer, section string) {
@@ -109,6 +109,10 @@ func (a Answers) writeHeader(b *bytes.Buffer, section string) {
 	if section == groupsKey+".*" {
 		b.WriteString("# A permission group beside the default one. There may be several.\n")
 		name = groupsKey + ".NAME"
+	}
+	if section == rolesKey+".*" {
+		b.WriteString("# A role beside admin and member, or the people of the role restricted, who may only talk and keep notes.\n")
+		name = rolesKey + ".NAME"
 	}
 	if section == rulesKey+".*" {
 		b.WriteString("# A rule says which calls of tools run, need a person or never run. There may be several.\n")

@@ -75,7 +75,7 @@ func TestEachCommentedSettingLoads(t *testing.T) {
 				edited[j] = `url = "redis+sentinel://a,b/main"`
 			}
 		}
-		env := []string{"OPENAI_API_KEY=k", "REDIS_PASSWORD=p", "SENTINEL_PASSWORD=s", "SLACK_BOT_TOKEN=xoxb-1", "SLACK_APP_TOKEN=xapp-1", "SLACK_SIGNING_SECRET=s"}
+		env := []string{"OPENAI_API_KEY=k", "REDIS_PASSWORD=p", "SENTINEL_PASSWORD=s", "SLACK_BOT_TOKEN=xoxb-1", "SLACK_APP_TOKEN=xapp-1", "SLACK_SIGNING_SECRET=s", "SEARCH_API_KEY=k"}
 		// Slack's secrets come together, so the line's companions stand in the environment.
 		if strings.HasPrefix(key, "bot_token") {
 			env = append(env, "HERALD_SLACK__APP_TOKEN_ENV=SLACK_APP_TOKEN")
@@ -93,7 +93,7 @@ func TestEachCommentedSettingLoads(t *testing.T) {
 		opts := options(strings.Join(edited, "\n"), env...)
 		opts.ReadFile = both(opts.ReadFile, disk{
 			"/run/secrets/redis_password": "p", "/run/secrets/openai_api_key": "k", "/run/secrets/sentinel_password": "s",
-			"/run/secrets/slack_bot_token": "xoxb-1", "/run/secrets/slack_app_token": "xapp-1", "/run/secrets/slack_signing_secret": "s",
+			"/run/secrets/slack_bot_token": "xoxb-1", "/run/secrets/slack_app_token": "xapp-1", "/run/secrets/slack_signing_secret": "s", "/run/secrets/search_api_key": "k",
 		}.read)
 		if _, err := config.Load(opts); err != nil {
 			t.Errorf("line %d, %s: %v", i+1, code, err)

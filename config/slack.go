@@ -16,6 +16,8 @@ type Slack struct {
 	// ThreadChannels are exceptions from Threads, each as "CHANNEL=always" or "CHANNEL=mention".
 	ThreadChannels []string `key:"thread_channels"`
 	Bots           string   `key:"bots"` // "ignore" or "mention"
+	// Introduce: Herald introduces itself once where it is met.
+	Introduce bool `key:"introduce"`
 
 	// BotToken is set when Slack is connected at all. AppToken and SigningSecret are what the mode needs.
 	BotToken      Secret
@@ -81,6 +83,10 @@ func slackSettings() []setting {
 		{
 			key: "slack.bots", kind: text, choices: []string{"ignore", slackMention}, def: "ignore", restart: true,
 			doc: "Whether other bots are answered: ignore, or mention for those that mention Herald, within the limits of intake.bot_exchanges.",
+		},
+		{
+			key: "slack.introduce", kind: truth, def: "true", restart: true,
+			doc: "Herald says once what it is, what it keeps and who can review it: at a person's first direct message, at the first mention in a channel, and to the admins after it was installed.",
 		},
 	}
 }

@@ -30,6 +30,7 @@ func settings() []setting {
 	all = append(all, modelSettings()...)
 	all = append(all, serviceSettings()...)
 	all = append(all, engineSettings()...)
+	all = append(all, toolSettings()...)
 	return append(all, permissionSettings()...)
 }
 
@@ -250,4 +251,5 @@ const (
 	modelsKey      = "models"
 	rulesKey       = "rules"
 	groupsKey      = "groups"
+	rolesKey       = "roles"
 )

@@ -12,7 +12,7 @@ import (
 
 // computed are the exported fields that no key sets directly.
 var computed = []string{
-	"File", "Store.Password", "Store.SentinelPassword", "Store.Target", "Providers.Name", "Providers.APIKey", "Models.Name", "Models.Implied", "Rules.Name", "Groups.Name",
+	"File", "Store.Password", "Store.SentinelPassword", "Store.Target", "Providers.Name", "Providers.APIKey", "Models.Name", "Models.Implied", "Rules.Name", "Groups.Name", "Roles.Name", "Web.SearchKey",
 	"Slack.BotToken", "Slack.AppToken", "Slack.SigningSecret",
 }
 
@@ -99,6 +99,8 @@ func TestEachRowFillsItsField(t *testing.T) {
 				root = reflect.ValueOf(&Model{}).Elem()
 			case strings.HasPrefix(s.key, rulesKey+"."):
 				root = reflect.ValueOf(&Rule{}).Elem()
+			case strings.HasPrefix(s.key, rolesKey+"."):
+				root = reflect.ValueOf(&Role{}).Elem()
 			case strings.HasPrefix(s.key, groupsKey+"."):
 				root = reflect.ValueOf(&Group{}).Elem()
 			}

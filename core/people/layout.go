@@ -56,10 +56,12 @@ type Record struct {
 	FirstSeen time.Time `json:"first_seen"`
 }
 
-// Admins is the one document that says who is an admin.
+// Admins is the one document that says who is an admin, and who has another role than member.
 type Admins struct {
 	V          int               `json:"v"`
 	Identities []chat.IdentityID `json:"identities"`
+	// Roles are the identities with a role beside admin and member.
+	Roles map[chat.IdentityID]Role `json:"roles,omitempty"`
 }
 
 // IdentityPartition is the partition of identity id.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"herald/core/chat"
@@ -163,10 +164,16 @@ func (p *People) Name(ctx context.Context, person string) (string, error) {
 
 // IsAdmin reports whether one of a person's identities is an admin's now. Nobody is the admin that a missing document would make.
 func (p *People) IsAdmin(ctx context.Context, person string) (bool, error) {
+	r, err := p.Role(ctx, person)
+	return r == Admin, err
+}
+
+// Role is the role of a person now; see [Admins.RoleOfAll]. Somebody who is not known is a member.
+func (p *People) Role(ctx context.Context, person string) (Role, error) {
 	part := PersonPartition(person)
 	answers, err := p.store.Read(ctx, store.Get{Partition: System, Key: AdminsKey}, store.Get{Partition: part, Key: PersonKey})
 	if err != nil {
-		return false, fmt.Errorf("look up the role of %s: %w", person, err)
+		return "", fmt.Errorf("look up the role of %s: %w", person, err)
 	}
 	var (
 		admins Admins
@@ -174,20 +181,25 @@ func (p *People) IsAdmin(ctx context.Context, person string) (bool, error) {
 	)
 	if doc, ok := answers[0].Doc(); ok {
 		if err := decode(System, doc, &admins); err != nil {
-			return false, err
+			return "", err
 		}
 	}
 	if doc, ok := answers[1].Doc(); ok {
 		if err := decode(part, doc, &rec); err != nil {
-			return false, err
+			return "", err
 		}
 	}
-	return slices.ContainsFunc(rec.Identities, func(id chat.IdentityID) bool { return admins.RoleOf(id) == Admin }), nil
+	return admins.RoleOfAll(rec.Identities), nil
 }
 
-// SyncAdmins makes the admins' document say exactly ids, in any order; nothing is written when it does already. Each call needs an id of
-// its own. Of two calls at once the later one stands.
+// SyncAdmins is [People.SyncRoles] where nobody has a role beside admin and member.
 func (p *People) SyncAdmins(ctx context.Context, id string, ids []chat.IdentityID) error {
+	return p.SyncRoles(ctx, id, ids, nil)
+}
+
+// SyncRoles makes the admins' document say exactly ids, in any order, and roles for those who have another than member; nothing is written
+// when it does already. Each call needs an id of its own. Of two calls at once the later one stands.
+func (p *People) SyncRoles(ctx context.Context, id string, ids []chat.IdentityID, roles map[chat.IdentityID]Role) error {
 	want := slices.Clone(ids)
 	slices.Sort(want)
 	want = slices.Compact(want)
@@ -200,13 +212,13 @@ func (p *People) SyncAdmins(ctx context.Context, id string, ids []chat.IdentityI
 		if err := decode(System, doc, &stands); err != nil {
 			return fmt.Errorf("set the admins: %w", err)
 		}
-		if slices.Equal(stands.Identities, want) {
+		if slices.Equal(stands.Identities, want) && maps.Equal(stands.Roles, roles) {
 			return nil
 		}
 	}
 	_, err = p.store.Commit(ctx, store.Commit{
 		ID: digest("people.admins/", id), Partition: System,
-		Ops: []store.Op{store.Put{Key: AdminsKey, Value: encode(Admins{V: Version, Identities: want})}},
+		Ops: []store.Op{store.Put{Key: AdminsKey, Value: encode(Admins{V: Version, Identities: want, Roles: roles})}},
 	})
 	if err != nil {
 		return fmt.Errorf("set the admins: %w", err)

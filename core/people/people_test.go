@@ -304,6 +304,53 @@ func TestRoleIsReadNow(t *testing.T) {
 	}
 }
 
+// A role that limits holds for all accounts of a person, and the role admin does too.
+func TestRoleOfAPerson(t *testing.T) {
+	t.Parallel()
+	admins := people.Admins{Identities: []chat.IdentityID{"a:1"}, Roles: map[chat.IdentityID]people.Role{"a:2": people.Restricted, "a:3": "child", "a:4": "guest", "a:1": people.Restricted}}
+	for _, tc := range []struct {
+		ids  []chat.IdentityID
+		want people.Role
+	}{
+		{nil, people.Member},
+		{[]chat.IdentityID{"a:9"}, people.Member},
+		{[]chat.IdentityID{"a:9", "a:3"}, "child"},
+		{[]chat.IdentityID{"a:4", "a:3"}, "child"},
+		{[]chat.IdentityID{"a:3", "a:4"}, "child"},
+		{[]chat.IdentityID{"a:3", "a:2"}, people.Restricted},
+		{[]chat.IdentityID{"a:2", "a:3", "a:9"}, people.Restricted},
+		{[]chat.IdentityID{"a:2", "a:1"}, people.Admin},
+	} {
+		if got := admins.RoleOfAll(tc.ids); got != tc.want {
+			t.Errorf("%v: %q, want %q", tc.ids, got, tc.want)
+		}
+	}
+	r := newRig(t, nil)
+	p := r.resolve(people.Lookup{Sender: ada, Where: where}, "e1")
+	for n, want := range []people.Role{people.Restricted, people.Member} {
+		roles := map[chat.IdentityID]people.Role{}
+		if want != people.Member {
+			roles[ada.Identity] = want
+		}
+		for again := range 2 {
+			writes := r.commits(func() {
+				if err := r.SyncRoles(t.Context(), fmt.Sprint(n, again), nil, roles); err != nil {
+					t.Fatal(err)
+				}
+			})
+			if writes != int64(1-again) {
+				t.Errorf("step %d: %d commits", n, writes)
+			}
+		}
+		if got, err := r.Role(t.Context(), p.ID); err != nil || got != want {
+			t.Errorf("Role = %q, %v; want %q", got, err, want)
+		}
+		if got := r.resolve(people.Lookup{Sender: ada, Where: where, Role: true}, fmt.Sprint("l", n)).Role; got != want {
+			t.Errorf("the lookup says %q, want %q", got, want)
+		}
+	}
+}
+
 func TestRolesCoverEachOther(t *testing.T) {
 	t.Parallel()
 	order := []people.Role{people.Restricted, people.Member, people.Admin}

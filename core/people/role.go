@@ -36,5 +36,24 @@ func (a *Admins) RoleOf(id chat.IdentityID) Role {
 	if slices.Contains(a.Identities, id) {
 		return Admin
 	}
+	if r, ok := a.Roles[id]; ok {
+		return r
+	}
 	return Member
+}
+
+// RoleOfAll is the role of a person with these identities: an admin by one of them is one by all; else a limit on one of them holds for
+// all. Where two limit differently, restricted goes first, then the name that sorts first.
+func (a *Admins) RoleOfAll(ids []chat.IdentityID) Role {
+	out := Member
+	for _, id := range ids {
+		switch r := a.RoleOf(id); {
+		case r == Admin:
+			return Admin
+		case r == Member, out == Restricted:
+		case out == Member, r == Restricted, r < out:
+			out = r
+		}
+	}
+	return out
 }

@@ -23,12 +23,20 @@ func permissionsOf(cfg *config.Config, allow []string) *permissions {
 	p := &permissions{rules: cfg.GateRules(), single: cfg.Approvals.SingleOperator, roles: gate.Roles{
 		string(people.Admin): {Admin: true}, string(people.Member): {},
 	}}
+	for _, r := range cfg.Roles {
+		if len(r.People) > 0 {
+			p.roles[r.Name] = gate.Role{Group: r.OwnGroup()}
+		}
+	}
 	for _, n := range allow {
 		p.rules = append(p.rules, gate.Rule{ID: gate.FileMark + "option-" + n, Tool: n, Action: tool.Allow})
 	}
 	for _, g := range cfg.Groups {
 		for _, role := range g.Roles {
-			r := p.roles[role]
+			r, ok := p.roles[role]
+			if !ok {
+				continue // nobody has it
+			}
 			r.Groups = append(r.Groups, g.Name)
 			p.roles[role] = r
 		}
@@ -58,12 +66,6 @@ func (s *Service) openGate(ctx context.Context, tools *tool.Registry) (*policy.K
 
 // roleOf is the role of a person now.
 func (s *Service) roleOf(ctx context.Context, person string) (string, error) {
-	admin, err := s.isAdmin(ctx, person)
-	if err != nil {
-		return "", err
-	}
-	if admin {
-		return string(people.Admin), nil
-	}
-	return string(people.Member), nil
+	r, err := people.New(s.store).Role(ctx, person)
+	return string(r), err
 }

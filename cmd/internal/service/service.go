@@ -209,8 +209,14 @@ func (s *Service) syncAdmins(ctx context.Context, ppl *people.People, cfg *confi
 	for _, a := range cfg.Admins {
 		ids = append(ids, chat.IdentityID(a))
 	}
-	if err := ppl.SyncAdmins(ctx, s.opts.NewID(), ids); err != nil {
-		return fmt.Errorf("the admins could not be written to the store: %w", err)
+	roles := map[chat.IdentityID]people.Role{}
+	for _, r := range cfg.Roles {
+		for _, id := range r.People {
+			roles[chat.IdentityID(id)] = people.Role(r.Name)
+		}
+	}
+	if err := ppl.SyncRoles(ctx, s.opts.NewID(), ids, roles); err != nil {
+		return fmt.Errorf("the admins and roles could not be written to the store: %w", err)
 	}
 	return nil
 }
