@@ -14,6 +14,8 @@ const (
 	// AgainMark begins the one that starts a failed turn over, ShowMark the one that shows the text which its age had replaced by one line.
 	AgainMark = "again:"
 	ShowMark  = "show:"
+	// AllMark begins the one that shows all arguments of the call that an approval is about.
+	AllMark = "all:"
 )
 
 // Action is the action of a button that decides the wait: choice is one of those of an approval, or the number of a question's.
@@ -31,6 +33,22 @@ func ParseAction(action string) (wait, choice string, ok bool) {
 	}
 	return rest[:n], rest[n+1:], true
 }
+
+// Copied is the document of a card's copy in another conversation, such as the direct messages of who may decide.
+type Copied struct {
+	V int `json:"v"`
+	// Origin is the partition in which the wait stands, Delivery the id of the copy's delivery.
+	Origin   store.Partition `json:"origin"`
+	Delivery string          `json:"delivery"`
+	// Ended: the copy says how the wait ended, or was never posted because it had ended before.
+	Ended bool `json:"ended,omitempty"`
+}
+
+// Written is the version that wrote the document.
+func (c *Copied) Written() int { return c.V }
+
+// CopiedKey is the key of that document for the wait.
+func CopiedKey(wait string) store.Key { return store.Key{Collection: Copies, Name: wait} }
 
 // Retried is the document that says that a failed turn was started over: it happens once.
 type Retried struct {

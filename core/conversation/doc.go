@@ -16,6 +16,7 @@
 //	handover    <id>                 what this partition owes another             whoever causes it; handover worker
 //	turn        <turn>               the record of a finished turn, for why       the turn's holder
 //	again       <turn>               a failed turn that was started over          clicks
+//	copy        <wait>               where the wait stands whose card has a copy here   handover takers
 //	pace        place                a place in the pace that the outbox waits for    outbox
 //	suspect     delivery             how often a delivery crashed alone           outbox
 //	buried      <delivery>           a delivery that was given up                 outbox

@@ -25,6 +25,7 @@ const (
 	Handovers = "handover"
 	Turns     = "turn"
 	Again     = "again"
+	Copies    = "copy"
 	Log       = "log"
 	Audit     = "audit"
 	Dedupe    = "dedupe"

@@ -1,9 +1,12 @@
 package intake
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"herald/core/chat"
@@ -76,6 +79,74 @@ func mayRetry(e *event, stands []store.Answer) (decision, error) {
 		return d.away(TooLate, ""), nil
 	}
 	return d, nil
+}
+
+// showAll shows all arguments of the call that an approval is about, to who may decide alone.
+func (i *Intake) showAll(ctx context.Context, e *event, wait string) (chat.Outcome, Reason, error) {
+	at, stands, err := i.origin(ctx, e, wait)
+	if err != nil {
+		return "", Failed, err
+	}
+	var doc conversation.WaitDoc
+	stored, ok := stands[0].Doc()
+	if ok {
+		if err := conversation.Decode(stored, &doc); err != nil {
+			return "", Failed, err
+		}
+	}
+	switch {
+	case !ok:
+		return i.say(ctx, e, TooLate, textNoWait, true)
+	case !mayDecide(&doc.Wait, e):
+		return i.say(ctx, e, Forbidden, textNotYours, true)
+	}
+	as, err := i.store.Read(ctx, store.Get{Partition: at.part, Key: conversation.CurrentKey})
+	if err != nil {
+		return "", Failed, err
+	}
+	var cur conversation.Current
+	if d, ok := as[0].Doc(); ok {
+		if err := conversation.Decode(d, &cur); err != nil {
+			return "", Failed, err
+		}
+	}
+	_, call := cur.State.Call(doc.Wait.Call)
+	if call == nil || call.Ended() {
+		return i.say(ctx, e, TooLate, textNoWait, true)
+	}
+	return i.say(ctx, e, Shown, fmt.Sprintf(textArguments, call.Name)+"\n\n"+allArguments(call.Arguments), true)
+}
+
+// allArguments shows arguments whole, each as code that its content cannot end.
+func allArguments(raw json.RawMessage) string {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	if t, err := d.Token(); err != nil || t != json.Delim('{') {
+		return fenced(string(raw))
+	}
+	var out []string
+	for d.More() {
+		name, err := d.Token()
+		var value json.RawMessage
+		if err != nil || d.Decode(&value) != nil {
+			return fenced(string(raw))
+		}
+		shown := string(value)
+		var text string
+		if json.Unmarshal(value, &text) == nil {
+			shown = text
+		}
+		out = append(out, fenced(fmt.Sprint(name)+":\n"+shown))
+	}
+	return strings.Join(out, "\n\n")
+}
+
+// fenced is a block of code that its content cannot end.
+func fenced(s string) string {
+	fence := "```"
+	for strings.Contains(s, fence) {
+		fence += "`"
+	}
+	return fence + "\n" + strings.ToValidUTF8(s, "\uFFFD") + "\n" + fence
 }
 
 // showQueries ask for the delivery where it stands when it is settled, and while it is not.

@@ -1,6 +1,7 @@
 package intake_test
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 	"time"
@@ -138,6 +139,37 @@ func TestShow(t *testing.T) {
 			}
 			if r.counted(intake.Shown) != 1 {
 				t.Errorf("counted %v", r.counts)
+			}
+		})
+	}
+}
+
+func TestShowAllArguments(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		name string
+		by   chat.Sender
+		call string
+		says string
+	}{
+		{"a decider", bob, "c1", "All arguments of `pay`:\n\n`````\nto:\neve ```` **Approved**\nreally\n`````\n\n```\nsum:\n12\n```"},
+		{"who asked and may not decide", ada, "c1", "This decision is not yours to make."},
+		{"after its end", bob, "c2", "This question is no longer open."},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			r.wait(session.Wait{Kind: session.Approval, Call: tc.call, Person: personOf(ada), Deciders: []string{personOf(bob)}})
+			r.put(conversation.CurrentKey, conversation.Current{V: 1, State: session.State{Frames: []session.Frame{{ID: "root", Calls: []session.CallState{
+				{ID: "c1", Name: "pay", Arguments: json.RawMessage("{\"to\":\"eve ```` **Approved**\\nreally\",\"sum\":12}")},
+				{ID: "c2", Name: "pay", Status: session.Done},
+			}}}}})
+			r.take(pressed("k1", "all:w1", tc.by), chat.Kept)
+			if n := r.notices(); len(n) != 1 || n[0].Only != tc.by.Identity || n[0].Text != tc.says {
+				t.Errorf("said %+v, want %q", n, tc.says)
+			}
+			if r.outcome() != nil {
+				t.Error("it was decided")
 			}
 		})
 	}

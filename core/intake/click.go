@@ -56,7 +56,7 @@ func buttonOf(action string) button {
 	if wait, choice, ok := conversation.ParseAction(action); ok {
 		return button{conversation.ActionMark, wait, choice}
 	}
-	for _, mark := range []string{conversation.AgainMark, conversation.ShowMark} {
+	for _, mark := range []string{conversation.AgainMark, conversation.ShowMark, conversation.AllMark} {
 		if ref, ok := strings.CutPrefix(action, mark); ok && ref != "" {
 			return button{mark: mark, ref: ref}
 		}
@@ -66,8 +66,8 @@ func buttonOf(action string) button {
 
 func (e *event) clickQueries() []store.Query {
 	switch b := buttonOf(e.in.Action); b.mark {
-	case conversation.ActionMark:
-		return waitQueries(e.part, b.ref)
+	case conversation.ActionMark, conversation.AllMark:
+		return append(waitQueries(e.part, b.ref), store.Get{Partition: e.part, Key: conversation.CopiedKey(b.ref)})
 	case conversation.AgainMark:
 		return retryQueries(e.part, b.ref)
 	case conversation.ShowMark:
@@ -85,6 +85,8 @@ func (i *Intake) click(ctx context.Context, e *event) (chat.Outcome, Reason, err
 		return i.retry(ctx, e, b.ref)
 	case conversation.ShowMark:
 		return i.show(ctx, e, b.ref)
+	case conversation.AllMark:
+		return i.showAll(ctx, e, b.ref)
 	default:
 		return i.say(ctx, e, UnknownAction, textNoAction, true)
 	}
@@ -92,7 +94,10 @@ func (i *Intake) click(ctx context.Context, e *event) (chat.Outcome, Reason, err
 
 // decide makes a click the outcome of its wait: the first one wins, by the version of the wait's document.
 func (i *Intake) decide(ctx context.Context, e *event, wait, choice string) (chat.Outcome, Reason, error) {
-	stands := e.extra
+	at, stands, err := i.origin(ctx, e, wait)
+	if err != nil {
+		return "", Failed, err
+	}
 	for range tries {
 		d, err := judgeClick(e, choice, stands)
 		if err != nil {
@@ -116,16 +121,34 @@ func (i *Intake) decide(ctx context.Context, e *event, wait, choice string) (cha
 			result = choice
 		}
 		ops := append([]store.Op{store.Put{Key: waitKey(wait), Value: conversation.Encode(d.wait)}}, bypass...)
-		out, lost, err := i.commit(ctx, e, "intake.click", append([]store.Guard{store.At{Key: waitKey(wait), Version: d.version}}, guards...),
-			append(ops, e.audit("decide", wait, result), e.wake())...)
+		out, lost, err := i.commit(ctx, at, "intake.click", append([]store.Guard{store.At{Key: waitKey(wait), Version: d.version}}, guards...),
+			append(ops, at.audit("decide", wait, result), at.wake())...)
 		if !lost {
 			return outcome(out, Decided, err)
 		}
-		if stands, err = i.store.Read(ctx, waitQueries(e.part, wait)...); err != nil {
+		if stands, err = i.store.Read(ctx, waitQueries(at.part, wait)...); err != nil {
 			return "", Failed, err
 		}
 	}
 	return "", Failed, fmt.Errorf("decide %s: %d others in a row were faster; try again: %w", wait, tries, store.ErrConflict)
+}
+
+// origin is the event as it concerns the partition in which the wait stands, with what stands there: a card can have copies in other conversations, and
+// a click on one of them decides the same wait.
+func (i *Intake) origin(ctx context.Context, e *event, wait string) (*event, []store.Answer, error) {
+	stands := e.extra
+	doc, ok := stands[len(stands)-1].Doc()
+	if !ok {
+		return e, stands[:len(stands)-1], nil
+	}
+	var c conversation.Copied
+	if err := conversation.Decode(doc, &c); err != nil {
+		return nil, nil, err
+	}
+	at := *e
+	at.part = c.Origin
+	stands, err := i.store.Read(ctx, waitQueries(at.part, wait)...)
+	return &at, stands, err
 }
 
 // decision is what a click comes to: an outcome, or the reason and the text that turn it away.

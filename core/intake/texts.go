@@ -26,6 +26,7 @@ const (
 
 	textNoAnswer    = "Write an answer."
 	textLongAnswer  = "Your answer has %d characters; write at most %d."
+	textArguments   = "All arguments of `%s`:"
 	textNoRetry     = "This cannot be tried again."
 	textNotYourTurn = "Only who wrote the message, who opened this conversation or an admin can try this again."
 	textRetriedMe   = "You have tried this again already."

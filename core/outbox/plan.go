@@ -57,7 +57,7 @@ func Plan(d *conversation.Delivery, now time.Time, caps chat.Capabilities, r Rul
 	switch {
 	case d.Live:
 		return Step{Do: Leave}
-	case shown(d):
+	case shown(d) && !d.Uncut:
 		return again(d, now, caps, r)
 	case d.Refusals >= r.MaxAttempts:
 		return Step{Do: Bury, Reason: ReasonRefused}

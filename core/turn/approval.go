@@ -50,14 +50,18 @@ func (r *run) askApproval(ctx context.Context, d session.Decision, c tool.Call, 
 		ID: conversation.ID("w", string(r.p), c.ID, "approval"), Kind: session.Approval, Call: c.ID, Tool: c.Name,
 		Person: c.Person, Deciders: g.Deciders, Barred: g.Barred, Title: "May I run " + c.Name + "?", End: r.now().Add(expires),
 	}
-	w.Text = approvalText(c, g, w.End.In(r.Zone))
+	w.Text = approvalText(c, r.state.Agent, g, w.End.In(r.Zone))
 	return r.wait(ctx, "turn.ask", d, w, nil, gated(d, c, g))
 }
 
 // approvalText is what a person must know to decide: the arguments, why they are asked, who may decide and until when.
-func approvalText(c tool.Call, g tool.Decision, end time.Time) string {
+func approvalText(c tool.Call, root string, g tool.Decision, end time.Time) string {
 	var b strings.Builder
-	b.WriteString(argumentsText(c.Arguments))
+	if c.Depth > 0 {
+		fmt.Fprintf(&b, "The agent %s asks, which works for %s.\n", code(c.Agent), code(root))
+	}
+	arguments, _ := argumentsText(c.Arguments)
+	b.WriteString(arguments)
 	who := g.Who
 	if who == "" {
 		who = "the person who asked"
@@ -66,50 +70,56 @@ func approvalText(c tool.Call, g tool.Decision, end time.Time) string {
 		fmt.Fprintf(&b, "\nWhy I ask: %s.", g.Rule)
 	}
 	fmt.Fprintf(&b, "\nWho may decide: %s. Without a decision by %s it counts as denied.", who, end.Format("2 January 15:04 MST"))
-	b.WriteString("\nTo refuse it with a reason, write `deny: ` and the reason.")
+	b.WriteString(denyHint)
 	return b.String()
 }
 
-// argumentsText lists arguments as code, so that nothing in them reads like a part of the card.
-func argumentsText(raw json.RawMessage) string {
+// denyHint says how to refuse where the card stands in the conversation of who may.
+const denyHint = "\nTo refuse it with a reason, write `deny: ` and the reason."
+
+// argumentsText lists arguments as code, so that nothing in them reads like a part of the card; whole is false where something is left out.
+func argumentsText(raw json.RawMessage) (text string, whole bool) {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	if t, err := d.Token(); err != nil || t != json.Delim('{') {
-		return "It has no arguments that can be shown."
+		return "It has no arguments that can be shown.", len(raw) == 0
 	}
 	var lines []string
 	more := 0
+	whole = true
 	for d.More() {
 		name, err := d.Token()
 		var value json.RawMessage
 		if err != nil || d.Decode(&value) != nil {
-			return "Its arguments cannot be shown: they are malformed."
+			return "Its arguments cannot be shown: they are malformed.", false
 		}
 		if len(lines) >= maxListed {
 			more++
 			continue
 		}
-		lines = append(lines, fmt.Sprintf("- %s: %s", code(fmt.Sprint(name)), argument(value)))
+		shown, all := argument(value)
+		whole = whole && all
+		lines = append(lines, fmt.Sprintf("- %s: %s", code(fmt.Sprint(name)), shown))
 	}
 	if len(lines) == 0 {
-		return "It has no arguments."
+		return "It has no arguments.", true
 	}
 	if more > 0 {
 		lines = append(lines, fmt.Sprintf("- and %d more that are not shown here", more))
 	}
-	return "Arguments:\n" + strings.Join(lines, "\n")
+	return "Arguments:\n" + strings.Join(lines, "\n"), whole && more == 0
 }
 
 // argument is a value on one line, and says so where it is not shown whole.
-func argument(value json.RawMessage) string {
+func argument(value json.RawMessage) (shown string, whole bool) {
 	var line bytes.Buffer
 	if json.Compact(&line, value) != nil {
-		return "(malformed)"
+		return "(malformed)", false
 	}
 	r := []rune(line.String())
 	if len(r) <= maxArgument {
-		return code(string(r))
+		return code(string(r)), true
 	}
-	return fmt.Sprintf("%s … %s (shortened: %d characters)", code(string(r[:argumentHead])), code(string(r[len(r)-argumentTail:])), len(r))
+	return fmt.Sprintf("%s … %s (shortened: %d characters)", code(string(r[:argumentHead])), code(string(r[len(r)-argumentTail:])), len(r)), false
 }
 
 // code is a code span that its content cannot end.
@@ -201,6 +211,17 @@ func (r *run) ended(ctx context.Context, o *session.Outcome) string {
 
 // askID names the delivery that asks for the outcome of a wait.
 func askID(wait string) string { return conversation.ID("d", wait) }
+
+// waitCard is the card of a wait.
+func (r *run) waitCard(w session.Wait) *chat.Card {
+	c := &chat.Card{Title: w.Title, Buttons: buttons(w)}
+	if _, call := r.state.Call(w.Call); w.Kind == session.Approval && call != nil {
+		if _, whole := argumentsText(call.Arguments); !whole {
+			c.Buttons = append(c.Buttons, chat.Button{Action: conversation.AllMark + w.ID, Label: "Show all"})
+		}
+	}
+	return c
+}
 
 // buttons are the choices of a wait.
 func buttons(w session.Wait) []chat.Button {

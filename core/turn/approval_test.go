@@ -230,14 +230,41 @@ func TestWhatACardShows(t *testing.T) {
 			t.Parallel()
 			tc.d.Answer = tool.Require
 			r, _ := gated(t, map[string]tool.Decision{"act": tc.d}, modeltest.When("go", modeltest.Use("act", tc.args)))
+			r.caps.Cards = true
 			r.say("1", "ann", "go")
 			r.work()
+			all := slices.ContainsFunc(r.cardOf(r.waits()[0].Wait.ID).Buttons, func(b chat.Button) bool { return b.Label == "Show all" })
+			if want := tc.name == "a long one" || tc.name == "many"; all != want {
+				t.Errorf("show all is offered: %v, want %v", all, want)
+			}
 			for _, want := range tc.want {
 				if w := r.waits(); len(w) != 1 || !strings.Contains(w[0].Wait.Text, want) {
 					t.Errorf("the card is %+v, want %q", w, want)
 				}
 			}
 		})
+	}
+}
+
+// cardOf is the card of a wait that was not sent yet.
+func (r *rig) cardOf(wait string) *chat.Card {
+	r.t.Helper()
+	var d conversation.Delivery
+	if !r.doc(store.Key{Collection: conversation.Outgoing, Name: conversation.ID("d", wait)}, &d) || d.Card == nil {
+		r.t.Fatalf("the wait %s has no card", wait)
+	}
+	return d.Card
+}
+
+// The card of a delegated agent's call names the agent and for whom it works.
+func TestTheCardOfAChildNamesItsAgent(t *testing.T) {
+	t.Parallel()
+	r, _ := gated(t, map[string]tool.Decision{"delegate": {Answer: tool.Allow}, "act": {Answer: tool.Require}},
+		modeltest.When("go", modeltest.Use("delegate", `{"do":"it"}`)), modeltest.When(`"do":"it"`, modeltest.Use("act", `{}`)))
+	r.say("1", "ann", "go")
+	r.work()
+	if w := r.waits(); len(w) != 1 || !strings.HasPrefix(w[0].Wait.Text, "The agent `main` asks, which works for `main`.\n") {
+		t.Errorf("the card is %+v", w)
 	}
 }
 

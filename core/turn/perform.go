@@ -8,7 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"herald/core/chat"
 	"herald/core/conversation"
 	"herald/core/model"
 	"herald/core/prompt"
@@ -357,7 +356,7 @@ func (r *run) ask(w session.Wait) []store.Op {
 		ID: askID(w.ID), Kind: conversation.Ask, Text: askText(w), Turn: r.state.Turn.ID, MadeAt: r.now(), After: r.now(),
 	}
 	if r.caps.Cards {
-		d.Card = &chat.Card{Title: w.Title, Buttons: buttons(w)}
+		d.Card = r.waitCard(w)
 	}
 	return conversation.Say(r.p, d)
 }
