@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -8,8 +9,10 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
+	"herald/core/chat"
 	"herald/core/conversation"
 	"herald/core/people"
 	"herald/core/store"
@@ -43,8 +46,31 @@ type Options struct {
 	Log   *slog.Logger
 }
 
-// Keeper is the gate of an installation. It keeps nothing between two claims.
-type Keeper struct{ o Options }
+// Keeper is the gate of an installation. Between two claims it keeps nothing that it decides by.
+type Keeper struct {
+	o Options
+	// rules is the last document of rules and what it means: each claim reads the document, and it seldom changes.
+	rules atomic.Pointer[understood]
+}
+
+// understood is what the bytes of a document of rules mean. It is never changed.
+type understood struct {
+	value []byte
+	rules []gate.Rule
+}
+
+// understand gives the rules that an answer holds. The same bytes are decoded once.
+func (k *Keeper) understand(a store.Answer) ([]gate.Rule, error) {
+	doc, ok := a.Doc()
+	if last := k.rules.Load(); ok && last != nil && bytes.Equal(last.value, doc.Value) {
+		return last.rules, nil
+	}
+	read, _, err := readRules(a)
+	if ok && err == nil {
+		k.rules.Store(&understood{bytes.Clone(doc.Value), read.Rules})
+	}
+	return read.Rules, err
+}
 
 // New is a keeper with the options o.
 func New(o Options) *Keeper {
@@ -142,12 +168,14 @@ type door struct {
 	// named: identities among the deciders stand for their persons.
 	named bool
 	roles map[string]string
+	// accounts are those by which the rules name persons.
+	accounts map[string]chat.IdentityID
 }
 
 // take understands what was read. What cannot be read closes the gate and is said in the log.
 func (d *door) take(as []store.Answer) {
 	d.now, d.since, d.named, d.set, d.roles = as[0].Now, d.o.Clock(), false, nil, nil
-	stored, _, err := readRules(as[0])
+	stored, err := d.understand(as[0])
 	var errs [2]error
 	d.bypasses, errs[0] = readBypasses(as[1])
 	d.context, errs[1] = contextIn(as[2], as[3])
@@ -155,7 +183,7 @@ func (d *door) take(as []store.Answer) {
 		d.o.Log.Warn("the rules could not be read: every call needs a person", "partition", d.p, "error", err)
 		return
 	}
-	d.set = gate.NewSet(d.o.File(), stored.Rules)
+	d.set = gate.NewSet(d.o.File(), stored)
 }
 
 // Decide implements [tool.Gate].
@@ -244,10 +272,12 @@ func (d *door) persons(ctx context.Context, s *gate.Set) (*gate.Set, error) {
 	if err != nil {
 		return nil, fmt.Errorf("look up who may decide: %w", err)
 	}
+	d.accounts = make(map[string]chat.IdentityID, len(known))
 	for i := range rules {
 		rules[i].Deciders = slices.Clone(rules[i].Deciders)
 		for j, who := range rules[i].Deciders {
 			if p, ok := known[who]; ok {
+				d.accounts[p] = chat.IdentityID(who)
 				rules[i].Deciders[j] = p
 			}
 		}
