@@ -138,6 +138,8 @@ type Health struct {
 	Format int
 	// Durable is false when an acknowledged commit can be lost in an ordinary crash (no append-only file, memory).
 	Durable bool
+	// Keeps says what an acknowledged commit survives and what it does not, as half a sentence for the operator.
+	Keeps string
 	// Warnings are sentences for the operator, each with its remedy.
 	Warnings []string
 }

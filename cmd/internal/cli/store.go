@@ -43,7 +43,7 @@ func (storeCreateCmd) Run(e *env) error {
 	if made {
 		word = "was made"
 	}
-	fmt.Fprintf(e.Out, "The store %s: %s, id %s, format %d\n", word, h.Driver, h.ID, h.Format)
+	fmt.Fprintf(e.Out, "The store %s: %s, id %s, format %d; %s\n", word, h.Driver, h.ID, h.Format, h.Keeps)
 	for _, w := range h.Warnings {
 		fmt.Fprintf(e.Err, "herald: warning: %s\n", w)
 	}

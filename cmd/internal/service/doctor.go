@@ -60,7 +60,7 @@ func CheckStore(ctx context.Context, st store.Store, now func() time.Time) Check
 	if err != nil {
 		return Checks{StoreFault(err)}
 	}
-	out := Checks{{Name: "store", Status: Good, Text: fmt.Sprintf("%s, id %s, format %d", h.Driver, h.ID, h.Format)}}
+	out := Checks{{Name: "store", Status: Good, Text: fmt.Sprintf("%s, id %s, format %d; %s", h.Driver, h.ID, h.Format, h.Keeps)}}
 	for _, w := range h.Warnings {
 		out = append(out, Check{Name: "store", Status: Warn, Text: w, Remedy: "see the line itself; acknowledged messages may be lost until then"})
 	}

@@ -40,6 +40,7 @@ func checkDurable(ctx context.Context, cfg *config.Config, st store.Store, log *
 	if err != nil {
 		return err
 	}
+	log.Info("store: "+h.Keeps, "driver", h.Driver)
 	for _, w := range h.Warnings {
 		log.Warn("store: "+w, "driver", h.Driver)
 	}

@@ -90,7 +90,7 @@ func (s *Store) Health(ctx context.Context) (store.Health, error) {
 	var h store.Health
 	err := s.call(ctx, Call{Method: "Health"}, func() error {
 		s.stats.idle.Add(1)
-		h = store.Health{Driver: "memory", ID: s.d.id, Format: Format, Warnings: []string{
+		h = store.Health{Driver: "memory", ID: s.d.id, Format: Format, Keeps: "nothing survives the process", Warnings: []string{
 			"The store is in memory: everything is lost when the process ends. Set store.url to sqlite:PATH or redis://HOST to keep it.",
 		}}
 		return nil

@@ -42,6 +42,7 @@ func (s *Store) Health(ctx context.Context) (store.Health, error) {
 		}
 	}
 	s.stats.sync.Store(slowest)
+	h.Keeps = keeps(h.Durable, slowest)
 	return h, nil
 }
 
@@ -81,6 +82,19 @@ func (set settings) judge() (warnings []string, durable bool) {
 		warnings = append(warnings, "Redis "+set.version+" is too old: Herald needs 7.0 or newer.")
 	}
 	return warnings, durable
+}
+
+// keeps says what a commit survives on servers of which the least careful syncs like sync.
+func keeps(durable bool, sync int64) string {
+	switch {
+	case !durable:
+		return "what was acknowledged survives a crash of Herald, and may be lost with Redis or its machine"
+	case sync == syncEverySecond:
+		return "what was acknowledged survives a crash of Herald; a crash of Redis or of its machine may lose the last second " +
+			"(up to two on a slow disk) because of appendfsync everysec, 'always' loses nothing"
+	default:
+		return "what was acknowledged survives a crash of Herald, of Redis and of its machine (appendfsync always)"
+	}
 }
 
 func (set settings) syncs() int64 {

@@ -188,6 +188,16 @@ func TestHealth(t *testing.T) {
 			if h.Durable != c.durable || (all == "") != (len(c.says) == 0) {
 				t.Errorf("durable %v, warnings %q", h.Durable, all)
 			}
+			keeps := "may be lost with Redis"
+			switch {
+			case c.durable && c.opt.AOF == "always":
+				keeps = "survives a crash of Herald, of Redis and of its machine"
+			case c.durable:
+				keeps = "may lose the last second"
+			}
+			if !strings.Contains(h.Keeps, keeps) {
+				t.Errorf("it says %q, want %q", h.Keeps, keeps)
+			}
 			for _, say := range c.says {
 				if !strings.Contains(all, say) {
 					t.Errorf("the warnings do not say %q: %s", say, all)

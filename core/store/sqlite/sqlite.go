@@ -244,7 +244,9 @@ func (s *Store) Health(ctx context.Context) (store.Health, error) {
 	if err != nil {
 		return store.Health{}, err
 	}
+	h.Keeps = "what was acknowledged survives a crash of Herald and of the machine"
 	if s.o.Sync == SyncNormal {
+		h.Keeps = "what was acknowledged survives a crash of Herald; the last commits may be lost with the machine"
 		h.Warnings = append(h.Warnings, "The last commits may be lost when the machine loses power. Set store.sqlite_sync to full to wait for the disk.")
 	}
 	return h, nil

@@ -101,7 +101,7 @@ var lifeTests = []test{
 	}},
 	{name: "health", run: func(w *world) {
 		h, err := w.s.Health(w.ctx)
-		if err != nil || h.Driver != w.h.Caps.Driver || h.ID == "" || h.Format < 1 || h.Durable != w.h.Caps.Durable || slices.Contains(h.Warnings, "") || !h.Durable && len(h.Warnings) == 0 {
+		if err != nil || h.Driver != w.h.Caps.Driver || h.ID == "" || h.Keeps == "" || h.Format < 1 || h.Durable != w.h.Caps.Durable || slices.Contains(h.Warnings, "") || !h.Durable && len(h.Warnings) == 0 {
 			w.Errorf("got %+v, %v", h, err)
 		}
 	}},
