@@ -30,6 +30,7 @@ require (
 
 require (
 	github.com/jolestar/go-commons-pool/v2 v2.1.2 // indirect
+	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3
 	golang.org/x/net v0.61.0 // indirect
 )
 

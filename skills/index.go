@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"herald/skills/internal/look"
 )
 
 // maxIndexFile is how large an index.md may be.
@@ -52,7 +54,7 @@ func readIndex(dir string) (x *indexFile, ok bool, err error) {
 	if _, err := root.Lstat(indexName); errors.Is(err, fs.ErrNotExist) {
 		return nil, false, nil
 	}
-	src, err := readText(root, indexName, maxIndexFile)
+	src, err := look.Text(root, indexName, maxIndexFile)
 	if err != nil {
 		return nil, false, err
 	}

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"herald/skills/internal/look"
 )
 
 // Folder is a folder to look into.
@@ -39,13 +41,13 @@ type Registry struct {
 	now  atomic.Pointer[snapshot]
 	// reading holds off a second reader: while one looks at the folders, the others use what stands.
 	reading sync.Mutex
-	next    time.Time // no look before
+	pace    look.Pace
 	cache   map[string]cached
 }
 
 // cached is what one file came to.
 type cached struct {
-	at     mark
+	at     look.Mark
 	parsed parsed
 	err    error
 }
@@ -56,7 +58,7 @@ type snapshot struct {
 	shared   []*Skill          // by id
 	owned    map[string][]*Skill
 	problems []Problem
-	seen     []mark
+	seen     []look.Mark
 }
 
 // Open reads the folders. It does not fail: what is wrong stands in Problems.
@@ -69,27 +71,13 @@ func Open(o Options) *Registry {
 	return r
 }
 
-// restFactor is how many times as long as a look took none follows: however many skills there are, looking at them takes a hundredth of
-// the time at most. maxRest bounds it.
-const (
-	restFactor = 100
-	maxRest    = 2 * time.Second
-)
-
 // refresh returns the state, read anew when a folder looks different from the last time.
 func (r *Registry) refresh() *snapshot {
 	if !r.reading.TryLock() {
 		return r.now.Load()
 	}
 	defer r.reading.Unlock()
-	began := r.opts.Clock()
-	s := r.now.Load()
-	if began.Before(r.next) {
-		return s
-	}
-	changed := slices.ContainsFunc(s.seen, func(m mark) bool { return !m.equal(markOf(m.path)) })
-	r.next = began.Add(min(restFactor*r.opts.Clock().Sub(began), maxRest))
-	if changed {
+	if r.pace.Changed(r.now.Load().seen, r.opts.Clock) {
 		r.read()
 	}
 	return r.now.Load()
@@ -182,9 +170,9 @@ func (b *builder) add(f file) {
 
 // parse reads a file, or remembers what it came to.
 func (b *builder) parse(f file) cached {
-	at := markOf(f.path)
+	at := look.Of(f.path)
 	c, ok := b.cache[f.path]
-	if !ok || !c.at.equal(at) {
+	if !ok || !c.at.Equal(at) {
 		c = cached{at: at}
 		src, err := f.read()
 		if err == nil {

@@ -3,14 +3,15 @@ package skills
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
+
+	"herald/core/tool/sandbox"
+	"herald/skills/internal/look"
 )
 
 // The names of a skill's files.
@@ -40,35 +41,6 @@ func (p place) open() (*os.Root, error) {
 	return root.OpenRoot(filepath.FromSlash(p.rel))
 }
 
-// mark is one path with what stat says of it: enough to see that a file was written, replaced, added or removed.
-type mark struct {
-	path string
-	at   time.Time
-	size int64
-	mode fs.FileMode
-	err  string
-}
-
-func (m mark) equal(o mark) bool {
-	return m.path == o.path && m.size == o.size && m.mode == o.mode && m.err == o.err && m.at.Equal(o.at)
-}
-
-func markOf(path string) mark {
-	info, err := os.Stat(path)
-	if err != nil {
-		return mark{path: path, err: cause(err)}
-	}
-	return mark{path: path, at: info.ModTime(), size: info.Size(), mode: info.Mode()}
-}
-
-// cause is what the system said, without the path, which stands beside it anyway.
-func cause(err error) string {
-	if e, ok := errors.AsType[*fs.PathError](err); ok {
-		return e.Err.Error()
-	}
-	return err.Error()
-}
-
 // ignored reports whether an entry is not looked into: hidden ones, and what other programs bring.
 func ignored(name string) bool {
 	return strings.HasPrefix(name, ".") || name == "node_modules" || name == "__pycache__"
@@ -87,7 +59,7 @@ type file struct {
 
 // search collects what folders hold.
 type search struct {
-	seen     []mark
+	seen     []look.Mark
 	files    []file
 	problems []Problem
 	dirs     int
@@ -95,7 +67,7 @@ type search struct {
 	lost []string
 }
 
-func (s *search) note(path string) { s.seen = append(s.seen, markOf(path)) }
+func (s *search) note(path string) { s.seen = append(s.seen, look.Of(path)) }
 
 func (s *search) problem(level Level, owner, name, path, format string, args ...any) {
 	s.problems = append(s.problems, Problem{Level: level, Owner: owner, Name: name, Path: path, Text: fmt.Sprintf(format, args...)})
@@ -112,7 +84,7 @@ func (s *search) root(f Folder, setting string) *os.Root {
 		return nil
 	}
 	s.lost = append(s.lost, f.Path)
-	s.problem(Lost, "", "", f.Path, "the folder cannot be read: %s; mend it, or correct %s", cause(err), setting)
+	s.problem(Lost, "", "", f.Path, "the folder cannot be read: %s; mend it, or correct %s", look.Cause(err), setting)
 	return nil
 }
 
@@ -127,7 +99,7 @@ func (s *search) shared(f Folder) {
 	entries, err := fs.ReadDir(root.FS(), ".")
 	if err != nil {
 		s.lost = append(s.lost, f.Path)
-		s.problem(Lost, "", "", f.Path, "the folder cannot be read: %s; mend it, or correct %s", cause(err), f.Setting)
+		s.problem(Lost, "", "", f.Path, "the folder cannot be read: %s; mend it, or correct %s", look.Cause(err), f.Setting)
 		return
 	}
 	for _, e := range entries {
@@ -150,7 +122,7 @@ func (s *search) agents(f Folder) {
 	entries, err := fs.ReadDir(root.FS(), ".")
 	if err != nil {
 		s.lost = append(s.lost, f.Path)
-		s.problem(Lost, "", "", f.Path, "the folder cannot be read: %s; mend it, or correct %s", cause(err), f.Setting)
+		s.problem(Lost, "", "", f.Path, "the folder cannot be read: %s; mend it, or correct %s", look.Cause(err), f.Setting)
 		return
 	}
 	for _, e := range entries {
@@ -172,7 +144,7 @@ func (s *search) agents(f Folder) {
 			continue
 		}
 		if err != nil {
-			s.problem(Lost, owner, "", filepath.Join(f.Path, owner, ownDir), "the folder cannot be read: %s; mend it", cause(err))
+			s.problem(Lost, owner, "", filepath.Join(f.Path, owner, ownDir), "the folder cannot be read: %s; mend it", look.Cause(err))
 			continue
 		}
 		for _, e := range inner {
@@ -191,7 +163,7 @@ func (s *search) isDir(root *os.Root, rel string, e fs.DirEntry, base, owner str
 	}
 	info, err := root.Stat(filepath.FromSlash(rel))
 	if err != nil {
-		s.problem(Lost, owner, e.Name(), filepath.Join(base, filepath.FromSlash(rel)), "the link cannot be followed: %s; put the folder itself there", cause(err))
+		s.problem(Lost, owner, e.Name(), filepath.Join(base, filepath.FromSlash(rel)), "the link cannot be followed: %s; put the folder itself there", look.Cause(err))
 		return false
 	}
 	return info.IsDir()
@@ -218,7 +190,7 @@ func (s *search) walk(root *os.Root, base, rel, owner string, depth int) {
 	entries, err := fs.ReadDir(root.FS(), rel)
 	if err != nil {
 		s.note(at)
-		s.problem(Lost, owner, path.Base(rel), at, "the folder cannot be read: %s; mend it, or move it away", cause(err))
+		s.problem(Lost, owner, path.Base(rel), at, "the folder cannot be read: %s; mend it, or move it away", look.Cause(err))
 		return
 	}
 	for _, name := range []string{fileName, otherName} {
@@ -248,35 +220,10 @@ func (s *search) walk(root *os.Root, base, rel, owner string, depth int) {
 func (f file) read() ([]byte, error) {
 	root, err := os.OpenRoot(f.place.root)
 	if err != nil {
-		return nil, faultf(0, "the file cannot be read: %s", cause(err))
+		return nil, faultf(0, "the file cannot be read: %s", look.Cause(err))
 	}
 	defer root.Close()
-	return readText(root, f.rel, maxFile)
-}
-
-// readText reads a whole ordinary file below a root.
-func readText(root *os.Root, rel string, limit int64) ([]byte, error) {
-	rel = filepath.FromSlash(rel)
-	info, err := root.Stat(rel)
-	switch {
-	case err != nil:
-		return nil, faultf(0, "the file cannot be read: %s", cause(err))
-	case !info.Mode().IsRegular(): // a pipe would wait for a writer for ever
-		return nil, faultf(0, "it is not an ordinary file")
-	}
-	f, err := root.Open(rel)
-	if err != nil {
-		return nil, faultf(0, "the file cannot be read: %s", cause(err))
-	}
-	defer f.Close()
-	src, err := io.ReadAll(io.LimitReader(f, limit+1))
-	if err != nil {
-		return nil, faultf(0, "the file cannot be read: %s", cause(err))
-	}
-	if int64(len(src)) > limit {
-		return nil, faultf(0, "the file has more than %d KiB", limit>>10)
-	}
-	return src, nil
+	return look.Text(root, f.rel, maxFile)
 }
 
 // Kinds of files beside a SKILL.md.
@@ -319,7 +266,7 @@ func resources(root *os.Root) (references, scripts []string, err error) {
 		return nil, nil, err
 	}
 	for _, e := range entries {
-		if _, ok := byExtension[path.Ext(e.Name())]; ok && e.Type().IsRegular() && !ignored(e.Name()) && len(scripts) < maxListed {
+		if sandbox.IsScript(e.Name()) && e.Type().IsRegular() && !ignored(e.Name()) && len(scripts) < maxListed {
 			scripts = append(scripts, e.Name())
 		}
 	}

@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path"
 	"regexp"
@@ -19,6 +17,7 @@ import (
 	"herald/core/session"
 	"herald/core/tool"
 	"herald/core/tool/sandbox"
+	"herald/skills/internal/look"
 )
 
 // The names of the tools.
@@ -130,12 +129,12 @@ func (u Use) loadSkill() tool.Tool {
 			}
 			root, err := k.place.open()
 			if err != nil {
-				return tool.Result{}, fmt.Errorf("the folder of the skill %q cannot be read: %s", k.ID, cause(err))
+				return tool.Result{}, fmt.Errorf("the folder of the skill %q cannot be read: %s", k.ID, look.Cause(err))
 			}
 			defer root.Close()
 			refs, scripts, err := resources(root)
 			if err != nil {
-				return tool.Result{}, fmt.Errorf("the files of the skill %q cannot be listed: %s", k.ID, cause(err))
+				return tool.Result{}, fmt.Errorf("the files of the skill %q cannot be listed: %s", k.ID, look.Cause(err))
 			}
 			return answer(struct {
 				SkillID      string   `json:"skillId"`
@@ -216,7 +215,7 @@ func (u Use) loadReference() tool.Tool {
 				return tool.Result{}, err
 			}
 			defer root.Close()
-			src, err := readText(root, file, maxReference)
+			src, err := look.Text(root, file, maxReference)
 			if err != nil {
 				return tool.Result{}, fmt.Errorf("%s of the skill %q: %w", file, k.ID, err)
 			}
@@ -233,12 +232,12 @@ func (u Use) loadReference() tool.Tool {
 func offered(k *Skill, name, kind string, pick func(refs, scripts []string) []string) (*os.Root, string, error) {
 	root, err := k.place.open()
 	if err != nil {
-		return nil, "", fmt.Errorf("the folder of the skill %q cannot be read: %s", k.ID, cause(err))
+		return nil, "", fmt.Errorf("the folder of the skill %q cannot be read: %s", k.ID, look.Cause(err))
 	}
 	refs, scripts, err := resources(root)
 	if err != nil {
 		_ = root.Close()
-		return nil, "", fmt.Errorf("the files of the skill %q cannot be listed: %s", k.ID, cause(err))
+		return nil, "", fmt.Errorf("the files of the skill %q cannot be listed: %s", k.ID, look.Cause(err))
 	}
 	list := pick(refs, scripts)
 	if slices.Contains(list, name) {
@@ -332,7 +331,7 @@ func (u Use) executeScript() tool.Tool {
 
 // run runs a script. Its output is the result; how it failed and what it said of that is the error.
 func (u Use) run(ctx context.Context, k *Skill, root *os.Root, file string, a scriptCall) (tool.Result, error) {
-	program, err := interpreter(root.FS(), file)
+	program, err := sandbox.Interpreter(root.FS(), file)
 	if err != nil {
 		return tool.Result{}, fmt.Errorf("%s of the skill %q cannot be run: %w", file, k.ID, err)
 	}
@@ -353,43 +352,6 @@ func (u Use) run(ctx context.Context, k *Skill, root *os.Root, file string, a sc
 	return tool.Result{Text: res.Stdout}, nil
 }
 
-// Interpreters by the end of a script's name, and those that its first line may ask for.
-var (
-	byExtension  = map[string]string{".py": "python3", ".sh": "sh", ".bash": "bash", ".js": "node", ".mjs": "node", ".cjs": "node", ".pl": "perl", ".rb": "ruby"}
-	byFirstLine  = map[string]string{"python3": "python3", "python": "python3", "sh": "sh", "dash": "sh", "bash": "bash", "node": "node", "nodejs": "node", "perl": "perl", "ruby": "ruby"}
-	errUnknownIn = errors.New("nothing says what runs it: it ends with none of .py .sh .bash .js .mjs .cjs .pl .rb, and its first line names no such interpreter")
-)
-
-// interpreter is the program that runs a script: the one that its first line names, or that of the end of its name.
-func interpreter(files fs.FS, file string) (string, error) {
-	f, err := files.Open(file)
-	if err != nil {
-		return "", errors.New(cause(err))
-	}
-	defer f.Close()
-	head := make([]byte, 256)
-	n, _ := f.Read(head)
-	line, _, _ := strings.Cut(string(head[:n]), "\n")
-	if words := strings.Fields(strings.TrimPrefix(line, "#!")); strings.HasPrefix(line, "#!") && len(words) > 0 {
-		name := path.Base(words[0])
-		if name == "env" {
-			for _, w := range words[1:] {
-				if !strings.HasPrefix(w, "-") && !strings.Contains(w, "=") {
-					name = w
-					break
-				}
-			}
-		}
-		if p, ok := byFirstLine[name]; ok {
-			return p, nil
-		}
-	}
-	if p, ok := byExtension[path.Ext(file)]; ok {
-		return p, nil
-	}
-	return "", errUnknownIn
-}
-
 // Missing are the interpreters that scripts of the skills need and that the runner does not find, each with the skills that need it.
 func (u Use) Missing() map[string][]string {
 	out := map[string][]string{}
@@ -400,7 +362,7 @@ func (u Use) Missing() map[string][]string {
 		}
 		_, scripts, _ := resources(root)
 		for _, s := range scripts {
-			p, err := interpreter(root.FS(), s)
+			p, err := sandbox.Interpreter(root.FS(), s)
 			if err != nil {
 				continue
 			}
