@@ -111,3 +111,10 @@ type Fetcher interface {
 	// right is missing, it is larger. It is an [*Outage] for one that may be had later.
 	Fetch(ctx context.Context, c Conversation, f File, want func(File) int64) (File, []byte, error)
 }
+
+// Opener is an adapter that can write to a person who has not written to it. Its method is safe for concurrent use.
+type Opener interface {
+	// Open is the conversation that only the person and Herald read, the same for the same person, begun where there is none. The error is a [*Refused]
+	// for a person who cannot be written to, with a reason, and an [*Outage] where it may be possible later.
+	Open(ctx context.Context, id IdentityID) (Conversation, error)
+}
