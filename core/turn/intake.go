@@ -10,6 +10,7 @@ import (
 	"herald/core/conversation"
 	"herald/core/session"
 	"herald/core/store"
+	"herald/core/tool"
 )
 
 const (
@@ -25,6 +26,9 @@ func (r *run) open(person string) {
 		return
 	}
 	agent := r.DefaultAgent
+	if bound := tool.Bound(r.gate).Agent; bound != "" {
+		agent = bound
+	}
 	if r.reopen != nil && r.reopen.Agent != "" {
 		agent = r.reopen.Agent
 	}

@@ -20,6 +20,9 @@ const (
 	usual = 10
 )
 
+// Group is the group of the tools of notes that are not in the default set.
+const Group = "memory"
+
 // Desk is where tools read and write notes: it says for a call which notes are open.
 type Desk struct {
 	Notes *memory.Notes
@@ -85,6 +88,7 @@ func (d *Desk) Tools() []tool.Tool {
 				`"scope":{"type":"string","enum":["all","user","channel","shared"],"description":"left out: all"},` +
 				`"limit":{"type":"integer","minimum":1,"maximum":50,"description":"left out: 10"}},"required":["query"],"additionalProperties":false}`),
 		},
+		Group:  Group,
 		Traits: session.Traits{ReadOnly: true, Repeatable: true},
 		Run:    d.search,
 	}}

@@ -14,6 +14,9 @@ import (
 	"herald/core/tool/builtin"
 )
 
+// Group is the group of these tools: an agent that names no tools sees them once it has activated the group.
+const Group = "files"
+
 // Options are what the tools need. Desk and Folder are required.
 type Options struct {
 	Desk *builtin.Desk
@@ -60,6 +63,7 @@ func (o *Options) Tools() []tool.Tool {
 				Name: name, Description: description,
 				Parameters: json.RawMessage(`{"type":"object","properties":{` + properties + `},"required":[` + required + `],"additionalProperties":false}`),
 			},
+			Group:  Group,
 			Traits: traits,
 			Run: func(ctx context.Context, c tool.Call) (tool.Result, error) {
 				var a arguments

@@ -191,12 +191,23 @@ func made(rows []store.Entry, event string) []gate.Rule {
 	return nil
 }
 
-// Bind makes c the run context of a conversation, as far as a person of the role may choose it; nil removes it. Errors are
-// [gate.ErrForbidden] and the store's.
+// Bind chooses c as the run context of a conversation, as far as a person of the role may: what they may not choose stays as it is, as the folder
+// of a project does. nil removes the context. Errors are [gate.ErrForbidden] and the store's.
 func Bind(ctx context.Context, st store.Store, p store.Partition, who Actor, role string, roles gate.Roles, c *gate.RunContext) error {
 	c, err := gate.ValidateForRole(c, role, roles)
 	if err != nil {
 		return fmt.Errorf("bind a run context to %s: %w", p, err)
+	}
+	if c != nil {
+		stands, err := ContextOf(ctx, st, p)
+		if err != nil {
+			return err
+		}
+		if stands != nil && len(c.SystemPrompt)+len(c.AllowFSReads)+len(c.AllowFSWrites) == 0 && c.WorkingDirectory == "" && c.Agent == "" {
+			kept := *stands
+			kept.SecurityGroup = c.SecurityGroup
+			c = &kept
+		}
 	}
 	_, err = st.Commit(ctx, store.Commit{ID: conversation.ID("policy.bind/", who.Event), Partition: p, Ops: BindOps(who, c)})
 	if err != nil {

@@ -2,13 +2,17 @@ package policy_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"herald/core/command"
 	"herald/core/conversation"
+	"herald/core/people"
 	"herald/core/store"
 	"herald/core/tool"
 	"herald/core/tool/gate"
@@ -80,6 +84,48 @@ func TestALinkDoesNotChangeWhoseARootIs(t *testing.T) {
 		c.Arguments, _ = json.Marshal(map[string]string{"path": p})
 		if got := r.answer(c); got.Answer != want {
 			t.Errorf("%s: %s (%s), want %s", p, got.Answer, got.Rule, want)
+		}
+	}
+}
+
+// A person chooses a permission group that their role may use, and nothing else with it: what is bound beside it stays.
+func TestTheGroupOfAConversation(t *testing.T) {
+	t.Parallel()
+	r := inMemory(t)
+	roles := gate.Roles{"admin": {Admin: true}, "member": {Groups: []string{"ops"}}}
+	x := &policy.Contexts{Store: r.store, Roles: func() gate.Roles { return roles }, Groups: func() []string { return []string{"ops", "secret"} }}
+	n := 0
+	say := func(role people.Role, words ...string) string {
+		t.Helper()
+		n++
+		out, err := x.Commands()[0].Run(t.Context(), command.Call{Read: r.store, Where: part, Person: people.Person{ID: "ann", Role: role}, Args: words, Event: fmt.Sprint("e", n)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out
+	}
+	r.bind(part, "b", &gate.RunContext{WorkingDirectory: "projects/x", AllowFSWrites: []string{"."}})
+	for _, step := range []struct {
+		role  people.Role
+		words []string
+		want  string
+		group string
+	}{
+		{people.Member, nil, "No permission group is chosen here", ""},
+		{people.Member, []string{"secret"}, "Nothing was changed", ""},
+		{people.Member, []string{"ops"}, "is `ops` now", "ops"},
+		{people.Member, nil, "is `ops`. You may choose: `default`, `ops`", "ops"},
+		{people.Restricted, []string{"default"}, "Nothing was changed", "ops"},
+		{people.Admin, []string{"absent"}, "Nothing was changed", "ops"},
+		{people.Admin, []string{"secret"}, "is `secret` now", "secret"},
+		{people.Member, []string{"none"}, "any more", ""},
+	} {
+		if got := say(step.role, step.words...); !strings.Contains(got, step.want) {
+			t.Errorf("%s %v: %q, want %q", step.role, step.words, got, step.want)
+		}
+		c, err := policy.ContextOf(t.Context(), r.store, part)
+		if err != nil || c == nil || c.SecurityGroup != step.group || c.WorkingDirectory != "projects/x" || len(c.AllowFSWrites) != 1 {
+			t.Errorf("%s %v: %+v %v", step.role, step.words, c, err)
 		}
 	}
 }

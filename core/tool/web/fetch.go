@@ -37,6 +37,9 @@ const (
 // timeout is how long a page may take in all.
 const timeout = 20 * time.Second
 
+// Group is the group of these tools: an agent that names no tools sees them once it has activated the group.
+const Group = "web"
+
 // Options are what the tools need; all may be left out.
 type Options struct {
 	// Resolver finds the addresses of names; nil means the machine's own.
@@ -97,7 +100,7 @@ func (w *Web) Tools() []tool.Tool {
 			Parameters: json.RawMessage(`{"type":"object","properties":{"url":{"type":"string","description":"http or https"},` +
 				`"offset":{"type":"integer","minimum":0,"description":"where to go on, as the part before told"}},"required":["url"],"additionalProperties":false}`),
 		},
-		Traits: reads, Run: w.fetch,
+		Group: Group, Traits: reads, Run: w.fetch,
 	}, {
 		Spec: model.ToolSpec{
 			Name:        "web_search",
@@ -105,7 +108,7 @@ func (w *Web) Tools() []tool.Tool {
 			Parameters: json.RawMessage(`{"type":"object","properties":{"query":{"type":"string"},` +
 				`"limit":{"type":"integer","minimum":1,"maximum":20,"description":"left out: 8"}},"required":["query"],"additionalProperties":false}`),
 		},
-		Traits: reads, Run: w.find,
+		Group: Group, Traits: reads, Run: w.find,
 	}}
 }
 
