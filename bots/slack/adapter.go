@@ -108,6 +108,7 @@ type Adapter struct {
 var (
 	_ chat.Adapter = (*Adapter)(nil)
 	_ chat.Fetcher = (*Adapter)(nil)
+	_ chat.Opener  = (*Adapter)(nil)
 )
 
 // self is the app as its workspace knows it.

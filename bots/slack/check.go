@@ -57,18 +57,29 @@ func checkScopes(has string) []Finding {
 	if has == "" {
 		return []Finding{{Doubt, "Slack does not say which scopes the token has", "compare them with the manifest of the app"}}
 	}
+	var out []Finding
+	for _, s := range missingScopes(has) {
+		out = append(out, Finding{Trouble, fmt.Sprintf("the scope %s is missing, so this does not work: %s", s.Name, s.Why), "add it under OAuth & Permissions of the app, install the app again, and give Herald the new token"})
+	}
+	if out == nil {
+		out = []Finding{{Fine, fmt.Sprintf("all %d scopes are granted", len(BotScopes())), ""}}
+	}
+	return out
+}
+
+// missingScopes are those that are needed and that Slack's list does not name; none where there is no list.
+func missingScopes(has string) (out []Scope) {
+	if has == "" {
+		return nil
+	}
 	var granted []string
 	for s := range strings.SplitSeq(has, ",") {
 		granted = append(granted, strings.TrimSpace(s))
 	}
-	var out []Finding
 	for _, s := range BotScopes() {
 		if !slices.Contains(granted, s.Name) {
-			out = append(out, Finding{Trouble, fmt.Sprintf("the scope %s is missing, so this does not work: %s", s.Name, s.Why), "add it under OAuth & Permissions of the app, install the app again, and give Herald the new token"})
+			out = append(out, s)
 		}
-	}
-	if out == nil {
-		out = []Finding{{Fine, fmt.Sprintf("all %d scopes are granted", len(BotScopes())), ""}}
 	}
 	return out
 }

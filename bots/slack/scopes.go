@@ -25,6 +25,7 @@ func BotScopes() []Scope {
 		{Name: "channels:history", Why: "read threads of public channels in which it was mentioned, and find its own messages there after a crash", Methods: []string{repliesMethod, historyMethod}, Events: []string{"message.channels"}},
 		{Name: "groups:history", Why: "the same in private channels", Methods: []string{repliesMethod, historyMethod}, Events: []string{"message.groups"}},
 		{Name: "im:history", Why: "direct messages", Methods: []string{repliesMethod, historyMethod}, Events: []string{"message.im"}},
+		{Name: "im:write", Why: "write to admins first: what to do after the installation, and trouble", Methods: []string{openDirectMethod}},
 		{Name: "mpim:history", Why: "direct messages of several people", Methods: []string{repliesMethod, historyMethod}, Events: []string{"message.mpim"}},
 		{Name: "files:read", Why: "read the files that people attach to their messages", Methods: []string{fileMethod}},
 		{Name: "users:read", Why: "tell the model what people are called, and learn the app's own id", Methods: []string{usersMethod, botsMethod}},
