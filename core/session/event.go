@@ -124,6 +124,14 @@ type (
 		Call   string `json:"call"`
 		Status Status `json:"status"`
 		Text   string `json:"text"`
+		// Pad is a line of the session's scratchpad that the call wrote, Groups are the groups of tools that it opened for its frame.
+		Pad    *PadLine `json:"pad,omitempty"`
+		Groups []string `json:"groups,omitempty"`
+	}
+	// PadLine is a line of the scratchpad, which every agent of a session reads; one without a value takes the line of its key away.
+	PadLine struct {
+		Key   string `json:"key"`
+		Value string `json:"value,omitempty"`
 	}
 	// Push begins a child frame for a call.
 	Push struct {
@@ -131,6 +139,8 @@ type (
 		Agent  string `json:"agent"`
 		Call   string `json:"call"`
 		Prompt string `json:"prompt"`
+		// Client is the configured model that the call named, "" for the agent's own.
+		Client string `json:"client,omitempty"`
 	}
 	// Pop ends a child frame; its text becomes the result of the call that pushed it.
 	Pop struct {

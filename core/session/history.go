@@ -172,7 +172,7 @@ func (h *History) popped(e Event) {
 	if ok {
 		i := item{seq: e.Seq, role: model.Tool, call: l.call, text: removed, failed: true}
 		if e.Pop != nil {
-			i.text, i.failed = unmarked(e.Pop.Text), e.Pop.Status != Done
+			i.text, i.failed = unmarked(e.Pop.Text), e.Pop.Status != Done && e.Pop.Status != Exhausted && e.Pop.Status != Stopped
 		}
 		h.thread(l.frame).add(i)
 	}

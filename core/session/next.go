@@ -41,8 +41,9 @@ type Options struct {
 	Busy map[string]bool
 	// Again holds the ids of calls that had begun in a process that is gone and may be repeated; see [Recover].
 	Again map[string]bool
-	// MaxRounds bounds the model calls of a frame in a turn; 0 means [MaxRounds].
+	// MaxRounds bounds the model calls of a frame in a turn; 0 means [MaxRounds]. Rounds are the bounds of frames that have one of their own.
 	MaxRounds int
+	Rounds    map[string]int
 }
 
 // Next is what to do now: decisions that may be performed side by side. It is empty while everything that can go on is under way,
@@ -76,6 +77,9 @@ func (s *State) nextOf(f *Frame, o Options) []Decision {
 		return s.nextCalls(f, open, o)
 	}
 	limit := o.MaxRounds
+	if own := o.Rounds[f.ID]; own > 0 {
+		limit = own
+	}
 	if limit <= 0 {
 		limit = MaxRounds
 	}
@@ -99,7 +103,7 @@ func (s *State) exhausted(f *Frame, why string) []Decision {
 	if f.Parent == "" {
 		return []Decision{{ID: "end/" + s.Turn.ID, Do: Fail, Frame: f.ID, Text: why}}
 	}
-	return []Decision{{ID: "pop/" + f.ID, Do: PopFrame, Frame: f.ID, Text: why, Status: Exhausted}}
+	return []Decision{{ID: "pop/" + f.ID, Do: PopFrame, Frame: f.ID, Text: "The agent " + f.Agent + " gave no answer: " + why + ".", Status: Exhausted}}
 }
 
 // nextCalls gives the calls that may run: side by side only when all of the answer are read-only, or all are delegations.

@@ -7,7 +7,7 @@ import (
 )
 
 // FoldVersion is the version of [Fold]: a state that another version made is folded anew from the log.
-const FoldVersion = 1
+const FoldVersion = 2
 
 // Limits of a session, in one place.
 const (
@@ -15,6 +15,10 @@ const (
 	MaxDepth = 5
 	// MaxParallel is how many delegations run side by side.
 	MaxParallel = 4
+	// MaxTasks is how many delegations one answer of a model may ask for.
+	MaxTasks = 8
+	// MaxPad is how many bytes the scratchpad may hold: every model call of the session carries it.
+	MaxPad = 16 << 10
 	// MaxRounds is how many model calls a frame may make in a turn unless set otherwise: an agent that needs more is in a loop.
 	MaxRounds = 20
 	// MaxRepeats is how often in a row the same calls may be asked for: the third time nothing new can come of it.
@@ -36,6 +40,8 @@ type State struct {
 	Turn *Turn `json:"turn,omitempty"`
 	// Waits are the open waits, oldest first.
 	Waits []Wait `json:"waits,omitempty"`
+	// Pad is the scratchpad, in the order in which its keys were first written.
+	Pad []PadLine `json:"pad,omitempty"`
 }
 
 // Frame is one activation of an agent.
@@ -46,6 +52,10 @@ type Frame struct {
 	// Call is the call of the parent frame that pushed this one, Parent that frame.
 	Call   string `json:"call,omitempty"`
 	Parent string `json:"parent,omitempty"`
+	// Client is the configured model that the frame's call named, "" for the agent's own.
+	Client string `json:"client,omitempty"`
+	// Groups are the groups of tools that were opened for the frame, sorted; those of the root stay for the session.
+	Groups []string `json:"groups,omitempty"`
 	// Rounds counts the model's answers in this turn; Answers those of the frame's whole life (it names the next model call).
 	Rounds  int `json:"rounds,omitempty"`
 	Answers int `json:"answers,omitempty"`
@@ -142,6 +152,7 @@ func (s *State) Clone() State {
 		c.Frames[i].Calls = append([]CallState(nil), c.Frames[i].Calls...)
 	}
 	c.Waits = append([]Wait(nil), s.Waits...)
+	c.Pad = append([]PadLine(nil), s.Pad...)
 	if s.Turn != nil {
 		t := *s.Turn
 		t.Covers = append([]Cover(nil), t.Covers...)

@@ -75,6 +75,9 @@ type Result struct {
 	Wait *session.Wait
 	// Push, when set, begins a child frame; what its agent answers becomes the result. Only a tool that declares Delegates may push.
 	Push *Push
+	// Pad is a line that the call writes into the session's scratchpad; Groups are groups of tools that it opens for its frame.
+	Pad    *session.PadLine
+	Groups []string
 	// Owe is what the call hands over to other partitions, committed with its result.
 	Owe []Debt
 }
@@ -82,6 +85,8 @@ type Result struct {
 // Push is a delegation: the agent that takes over and what it is asked.
 type Push struct {
 	Agent, Prompt string
+	// Client is the configured model that was asked for, "" for the agent's own.
+	Client string
 }
 
 // Debt is a handover: Kind chooses the taker, To is the partition.
@@ -178,6 +183,17 @@ func (r *Registry) Select(names []string) []Tool {
 		}
 		return 1
 	})
+	return out
+}
+
+// Groups are the names of the tools by their group, sorted, without the default set.
+func (r *Registry) Groups() map[string][]string {
+	out := make(map[string][]string)
+	for _, t := range r.Select(nil) {
+		if t.Group != "" {
+			out[t.Group] = append(out[t.Group], t.Spec.Name)
+		}
+	}
 	return out
 }
 

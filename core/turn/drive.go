@@ -122,7 +122,7 @@ func (r *run) drive(ctx context.Context) error {
 		if err := ctx.Err(); err != nil {
 			return context.Cause(ctx)
 		}
-		ds := session.Next(&r.state, session.Options{Busy: r.busy, Again: r.again, MaxRounds: r.maxRounds(ctx)})
+		ds := session.Next(&r.state, session.Options{Busy: r.busy, Again: r.again, MaxRounds: r.MaxRounds, Rounds: r.rounds(ctx)})
 		if len(ds) == 1 {
 			switch d := ds[0]; d.Do {
 			case session.Say:
@@ -255,12 +255,17 @@ func (r *run) cleared(ops ...store.Op) []store.Op {
 	return ops
 }
 
-// maxRounds is the agent's limit, or the installation's.
-func (r *run) maxRounds(ctx context.Context) int {
-	if root := r.state.Root(); root != nil {
-		if a, err := r.agent(ctx, root); err == nil && a.MaxRounds > 0 {
-			return a.MaxRounds
+// rounds are the limits of the frames whose agents have one of their own.
+func (r *run) rounds(ctx context.Context) map[string]int {
+	var out map[string]int
+	for i := range r.state.Frames {
+		f := &r.state.Frames[i]
+		if a, err := r.agent(ctx, f); err == nil && a.MaxRounds > 0 {
+			if out == nil {
+				out = make(map[string]int)
+			}
+			out[f.ID] = a.MaxRounds
 		}
 	}
-	return r.MaxRounds
+	return out
 }

@@ -32,12 +32,26 @@ func (r *run) fail(kind, reason, detail string) {
 	r.stageFailure(kind, reason, detail)
 }
 
-func (r *run) stageModelFailure(err error) {
+// frameFailed ends a frame that cannot go on: that of the session's own agent ends the turn, a child's is an error for its caller, which may
+// know another way.
+func (r *run) frameFailed(f *session.Frame, kind, reason, detail string) {
+	if f == nil || f.Parent == "" {
+		r.stageFailure(kind, reason, detail)
+		return
+	}
+	r.log.Warn("a delegated agent failed", "agent", f.Agent, "kind", kind, "error", detail)
+	r.stage(session.Event{Kind: session.FramePopped, ID: "pop/" + f.ID, Frame: f.ID, Pop: &session.Pop{
+		Status: session.Errored, Text: "Error: the agent " + f.Agent + " could not work: " + reason,
+	}})
+	r.unsaid = true
+}
+
+func (r *run) modelFailed(f *session.Frame, err error) {
 	k := model.Unavailable
 	if e, ok := errors.AsType[*model.Error](err); ok {
 		k = e.Kind
 	}
-	r.stageFailure("model: "+string(k), reason(k), err.Error())
+	r.frameFailed(f, "model: "+string(k), reason(k), err.Error())
 }
 
 // finish ends the turn in one commit: events, record, delivery, release. done is false with ErrStopped, when a stop came first.

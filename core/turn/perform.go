@@ -126,17 +126,20 @@ func (r *run) beginModel(ctx context.Context, d session.Decision) (func(context.
 	f := r.state.Frame(d.Frame)
 	agent, err := r.agent(ctx, f)
 	if err != nil {
-		r.stageFailure("agent", "I cannot answer: the agent "+quoted(f.Agent)+" cannot be used. An admin must look at it.", err.Error())
+		r.frameFailed(f, "agent", "I cannot answer: the agent "+quoted(f.Agent)+" cannot be used. An admin must look at it.", err.Error())
 		return nil, nil
 	}
 	m, err := r.Models.Model(agent)
 	if err != nil {
-		r.stageModelFailure(err)
+		r.modelFailed(f, err)
 		return nil, nil
 	}
 	shown, err := r.tools(ctx, f)
 	if err != nil {
 		return nil, err
+	}
+	if pad := session.PadNote(r.state.Pad); pad != "" {
+		agent.Tail = append([]string{pad}, agent.Tail...)
 	}
 	req := prompt.Build(agent, shown, r.hist.Visible(f.ID), r.now(), r.Zone)
 	req.NewCallID = r.NewID
@@ -245,9 +248,10 @@ func (r *run) endModel(work context.Context, o outcome) error {
 			r.partial = o.partial
 			return ErrStopped
 		}
-		r.stageModelFailure(o.err)
+		r.modelFailed(r.state.Frame(o.d.Frame), o.err)
 		return nil
 	}
+	tasks := 0
 	a := session.Answer{Text: o.answer.Text, Finish: o.answer.Finish, Usage: o.answer.Usage, Model: o.answer.Model}
 	if cost, ok := r.Models.Cost(a.Model, a.Usage); ok {
 		a.Cost = &cost
@@ -256,6 +260,12 @@ func (r *run) endModel(work context.Context, o outcome) error {
 		asked := session.Asked{Call: c}
 		if i := slices.IndexFunc(o.tools, func(t tool.Tool) bool { return t.Spec.Name == c.Name }); i >= 0 {
 			asked.Traits = o.tools[i].Traits
+		}
+		if asked.Delegates {
+			tasks++
+		}
+		if tasks > session.MaxTasks && asked.Delegates && asked.Malformed == "" {
+			asked.Malformed = fmt.Sprintf("Not begun: at most %d tasks can be given away in one answer. Give this one away after the others have ended.", session.MaxTasks)
 		}
 		if o.answer.Finish == model.FinishLength && asked.Malformed == "" {
 			asked.Malformed = "The answer was cut off at its length limit, so the call may be incomplete and was not run. Make it shorter."
@@ -303,7 +313,14 @@ func (r *run) endCall(ctx context.Context, o outcome) error {
 	if len(o.result.Text) > tool.MaxResult {
 		o.result.Text = cutText(o.result.Text, tool.MaxResult) + "\n[The result was cut here.]"
 	}
-	_, err := r.step(ctx, "turn.result", false, []session.Event{session.Finish(o.d.Frame, o.d.Call, o.status, o.result.Text)}, ops...)
+	done := session.Finish(o.d.Frame, o.d.Call, o.status, o.result.Text)
+	if o.status == session.Done {
+		done.Result.Pad, done.Result.Groups = o.result.Pad, o.result.Groups
+		if l := o.result.Pad; l != nil && l.Value != "" && session.PadSize(session.PadWith(r.state.Pad, *l)) > session.MaxPad {
+			done = session.Finish(o.d.Frame, o.d.Call, session.Errored, fmt.Sprintf("Error: the scratchpad holds at most %d bytes. Shorten this line, or take others away by giving them an empty value.", session.MaxPad))
+		}
+	}
+	_, err := r.step(ctx, "turn.result", len(ops) > 0, []session.Event{done}, ops...)
 	if err != nil {
 		return err
 	}
@@ -326,7 +343,7 @@ func (r *run) push(ctx context.Context, d session.Decision, p tool.Push) error {
 	}
 	frame := conversation.ID("f", r.state.Session, d.Call)
 	_, err := r.step(ctx, "turn.push", guardHead, []session.Event{{
-		Kind: session.FramePushed, ID: "push/" + d.Call, Frame: frame, Push: &session.Push{Frame: frame, Agent: p.Agent, Call: d.Call, Prompt: p.Prompt},
+		Kind: session.FramePushed, ID: "push/" + d.Call, Frame: frame, Push: &session.Push{Frame: frame, Agent: p.Agent, Call: d.Call, Prompt: p.Prompt, Client: p.Client},
 	}})
 	return err
 }

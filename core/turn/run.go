@@ -110,6 +110,9 @@ func (r *run) agent(ctx context.Context, f *session.Frame) (prompt.Agent, error)
 	if err != nil {
 		return a, fmt.Errorf("agent %q: %w", f.Agent, err)
 	}
+	if f.Client != "" {
+		a.Model = f.Client
+	}
 	if r.agents == nil {
 		r.agents = make(map[string]prompt.Agent, 1)
 	}

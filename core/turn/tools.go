@@ -11,7 +11,7 @@ import (
 // scope is for whom the tools of a frame are looked up.
 func (r *run) scope(f *session.Frame) tool.Scope {
 	s := tool.Scope{
-		Agent: f.Agent, Frame: f.ID, Depth: f.Depth, Session: r.state.Session, Conversation: r.conv, Direct: r.direct(),
+		Agent: f.Agent, Frame: f.ID, Depth: f.Depth, Session: r.state.Session, Conversation: r.conv, Direct: r.direct(), Groups: f.Groups,
 	}
 	if t := r.state.Turn; t != nil {
 		s.Turn, s.Person = t.ID, t.Person()

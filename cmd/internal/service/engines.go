@@ -77,7 +77,7 @@ func (s *Service) openEngines(ctx context.Context) error {
 		return err
 	}
 	engine := turn.New(turn.Options{
-		Store: s.store, Agents: agentSource{s.agents, s.opts.Secrets.Clean}, Models: modelSource{s.router}, Tools: tools, Gate: keeper,
+		Store: s.store, Agents: agentSource{s.agents, s.opts.Secrets.Clean}, Models: modelSource{s.router}, Tools: tools, Sources: []tool.Source{s.stack(tools)}, Gate: keeper,
 		Outbox: &outgoing{
 			worker: e.outbox, pacer: s.pacer(), adapter: s.adapter, holder: s.holder, lease: lease,
 			fail: func(err error) {
@@ -151,7 +151,7 @@ func (s *Service) pacer() *outbox.Pacer {
 // tools are the built-in tools and those of the options.
 func (s *Service) tools() (*tool.Registry, error) {
 	all := slices.Concat([]tool.Tool{builtin.CurrentTime(s.cfg.Location(), time.Now)}, s.desk().Tools(), s.fileTools())
-	return tool.NewRegistry(discreet(append(all, s.opts.Tools...), s.opts.Secrets.Clean)...)
+	return tool.NewRegistry(discreet(grouped(append(all, s.opts.Tools...)), s.opts.Secrets.Clean)...)
 }
 
 // isAdmin reports whether one of a person's identities is an admin's now.

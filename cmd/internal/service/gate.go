@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"herald/config"
@@ -10,6 +11,7 @@ import (
 	"herald/core/tool"
 	"herald/core/tool/gate"
 	"herald/core/tool/policy"
+	"herald/core/tool/stack"
 )
 
 // permissions are what a configuration says of calls; a new configuration makes new ones.
@@ -52,7 +54,10 @@ func (s *Service) book() *policy.Book { return policy.NewBook(s.store, s.fileRul
 
 // openGate makes the gate before the tools, and puts in the rules that Herald brings for those that exist.
 func (s *Service) openGate(ctx context.Context, tools *tool.Registry) (*policy.Keeper, error) {
-	seeds := gate.Seeds(func(name string) bool { _, ok := tools.Get(name); return ok })
+	seeds := gate.Seeds(func(name string) bool {
+		_, ok := tools.Get(name)
+		return ok || slices.Contains(stack.Names(), name) || name == stack.DelegatePrefix+"*"
+	})
 	if err := s.book().Seed(ctx, "seed-"+s.opts.NewID(), seeds); err != nil {
 		return nil, fmt.Errorf("the rules for tools could not be written to the store: %w", err)
 	}

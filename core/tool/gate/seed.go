@@ -71,7 +71,7 @@ func Seeds(exists func(name string) bool) []Rule {
 func harmless() []string {
 	return []string{
 		"current_time", "remember", "recall", "write_todos", "update_scratchpad", "list_items", "load_skill", "load_skill_reference",
-		"ask_user_clarification", "activate_tools", "execute_subtask", "notify", "show_file_to_user",
+		"ask_user_clarification", "activate_tools", "execute_task", "execute_subtask", "agent_*", "notify", "show_file_to_user",
 	}
 }
 
