@@ -24,6 +24,8 @@ type Policy struct {
 	Inbox int
 	// Notices is how many deliveries may wait in a conversation before a full inbox is no longer answered but ends as a row.
 	Notices int
+	// Greet: Herald introduces itself at the first direct message of a person and at the first mention in a channel.
+	Greet bool
 	// Text is the largest text in bytes, at most [MaxText].
 	Text int
 }

@@ -39,6 +39,21 @@ const (
 	textInternal  = "Something went wrong inside of me, so this may not have been done. Try again; an admin finds the reason in the log."
 )
 
+// The introductions; golden files show them.
+const (
+	textGreetDirect = `Hello, I am **Herald**: an assistant made of language models, run by the people of your workspace. Your message is being answered beside this; I say this once.
+
+- **What I keep:** what you write to me and attach here, my answers, which tools I used and what they cost, and notes that you ask me to make. I do not read along in channels where nobody mentions me.
+- **Who can review it:** the people who run me can see what is stored; nobody else of this workspace reads your direct messages with me.
+- **Three things to try:** ask me to explain or shorten a text that you paste or attach; write “remember that …”, and ask me about it another day; write ` + "`help`" + ` for what I understand as a command. ` + "`stop`" + ` ends what I am doing, ` + "`new`" + ` begins anew.`
+
+	textGreetChannel = `Hello, I am **Herald**: an assistant made of language models, run by the people of your workspace. The message above is being answered beside this; I say this once in a channel.
+
+- **What I keep:** the messages of threads in which somebody mentions me, my answers, which tools I used and what they cost. The rest of the channel I do not keep.
+- **Who can review it:** everybody in this channel reads along, and the people who run me can see what is stored.
+- **Three things to try:** mention me with a question, and go on in the thread without a mention; attach a file and ask about it; write ` + "`stop`" + ` in the thread to end what I am doing. A message that mentions somebody else is not for me.`
+)
+
 func tooLong(size, limit int) string {
 	return fmt.Sprintf(textTooLong, (size+999)/1000, limit/1000)
 }

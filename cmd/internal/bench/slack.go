@@ -93,7 +93,7 @@ func startSlack(ctx context.Context, peer, dir string, people int, think time.Du
 		"HERALD_DATA_DIR=" + home, "HERALD_STORE__URL=" + url, "HERALD_HTTP__LISTEN=127.0.0.1:0",
 		"HERALD_OUTBOX__CHANNEL_INTERVAL_MS=0", "HERALD_OUTBOX__WORKSPACE_INTERVAL_MS=0",
 		"BOT=" + slackfake.BotToken, "APP=" + slackfake.AppToken,
-		"HERALD_SLACK__BOT_TOKEN_ENV=BOT", "HERALD_SLACK__APP_TOKEN_ENV=APP", "HERALD_SLACK__API_URL=" + g.fake.APIURL(),
+		"HERALD_SLACK__BOT_TOKEN_ENV=BOT", "HERALD_SLACK__APP_TOKEN_ENV=APP", "HERALD_SLACK__API_URL=" + g.fake.APIURL(), "HERALD_SLACK__INTRODUCE=false",
 	}})
 	if err != nil {
 		return nil, err

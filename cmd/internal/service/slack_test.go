@@ -41,6 +41,7 @@ func slackConfig(t *testing.T, s *slackfake.Server, env ...string) *config.Confi
 	return load(t, append([]string{
 		"BOT=" + slackfake.BotToken, "APP=" + slackfake.AppToken, "SIGN=" + slackfake.SigningSecret,
 		"HERALD_SLACK__BOT_TOKEN_ENV=BOT", "HERALD_SLACK__APP_TOKEN_ENV=APP", "HERALD_SLACK__SIGNING_SECRET_ENV=SIGN", "HERALD_SLACK__API_URL=" + s.APIURL(),
+		"HERALD_SLACK__INTRODUCE=false", // tests count what is said
 	}, env...)...)
 }
 
