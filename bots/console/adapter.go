@@ -38,6 +38,9 @@ type Options struct {
 	User string
 	// Facts answers for scripts what an answer cost; without it they are told that it is unknown.
 	Facts Facts
+	// Clean takes Herald's own secrets out of what a person typed before it stands in the transcript; the receiver gets the line as it is. nil
+	// leaves everything in.
+	Clean func(string) string
 	// MaxBytes is when a place's transcript begins a new file; one older file is kept. 4 MiB by default.
 	MaxBytes int64
 	// Now is the clock of shown times and ids; time.Now by default.
@@ -66,6 +69,9 @@ func New(opt Options) (*Adapter, error) {
 	}
 	if opt.User == "" {
 		opt.User = "me"
+	}
+	if opt.Clean == nil {
+		opt.Clean = func(s string) string { return s }
 	}
 	if opt.MaxBytes <= 0 {
 		opt.MaxBytes = 4 << 20

@@ -179,6 +179,28 @@ func TestSendIsOnceAcrossACrash(t *testing.T) {
 	}
 }
 
+// TestSecretInALine: what stands in the transcript, and so in the history, has no secret of Herald's; the receiver decides by the line as it is.
+func TestSecretInALine(t *testing.T) {
+	t.Parallel()
+	dir, r := t.TempDir(), &taker{}
+	a := open(t, console.Options{Dir: dir, Receiver: r, Clean: func(s string) string { return strings.ReplaceAll(s, "sk-canary", "[redacted]") }})
+	base := serve(t, a)
+	var taken proto.Taken
+	if code := request(t, http.MethodPost, base+proto.LinesPath("here"), proto.Say{Key: "k1", Text: "my key is sk-canary, does it work?"}, &taken); code != http.StatusOK {
+		t.Fatalf("status %d", code)
+	}
+	file, err := os.ReadFile(filepath.Join(dir, "here.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := string(file); strings.Contains(text, "sk-canary") || !strings.Contains(text, "my key is [redacted], does it work?") {
+		t.Errorf("the transcript has %s", text)
+	}
+	if got := r.seen(); len(got) != 1 || got[0].Text != "my key is sk-canary, does it work?" {
+		t.Errorf("the receiver got %+v", got)
+	}
+}
+
 // TestTornAppend: bytes that a crash left of an append are no post, and do not spoil the next one.
 func TestTornAppend(t *testing.T) {
 	t.Parallel()

@@ -108,7 +108,7 @@ func (a *Adapter) name(p *place, key string, kind proto.Kind, text string) (stri
 	}
 	now := a.opt.Now().UTC()
 	id := p.script.nextID(now)
-	return id, p.add(&entry{Record: proto.Record{Kind: kind, ID: id, At: now, Key: key, User: a.opt.User, Text: text}})
+	return id, p.add(&entry{Record: proto.Record{Kind: kind, ID: id, At: now, Key: key, User: a.opt.User, Text: a.opt.Clean(text)}})
 }
 
 func (a *Adapter) serveStream(w http.ResponseWriter, r *http.Request) {
