@@ -46,8 +46,10 @@ func (w *Worker) renewLoop(ctx context.Context) {
 				// Sooner than at the next third: the lease runs on.
 				renewAt = time.Now().Add(w.o.Lease / 12)
 				if ctx.Err() == nil {
-					w.o.Log.Warn("renewing leases failed; it will be tried again", "agenda", w.o.Agenda, "error", err)
+					w.failed(&w.renewing, err)
 				}
+			} else {
+				w.worked(&w.renewing)
 			}
 		}
 		w.expire()

@@ -22,6 +22,8 @@ const (
 type Worker struct {
 	o        Options
 	stopping chan struct{}
+	// claiming and asking belong to the claiming loop, renewing to the renewing one.
+	claiming, asking, renewing outage
 	// claimer and renewer wake the two loops; each has room for one.
 	claimer, renewer chan struct{}
 	handlers         sync.WaitGroup
@@ -45,7 +47,8 @@ func New(o Options) (*Worker, error) {
 		return nil, err
 	}
 	return &Worker{
-		o: o, stopping: make(chan struct{}), held: map[store.Member]*holding{},
+		o: o, claiming: outage{what: "claiming"}, asking: outage{what: "asking for the next due time"}, renewing: outage{what: "renewing leases"},
+		stopping: make(chan struct{}), held: map[store.Member]*holding{},
 		claimer: make(chan struct{}, 1), renewer: make(chan struct{}, 1),
 	}, nil
 }
@@ -131,7 +134,7 @@ func (w *Worker) claimLoop(ctx context.Context) {
 		switch {
 		case err != nil:
 			pause = min(max(2*pause, minPause), maxPause)
-			w.o.Log.Warn("claiming failed; it will be tried again", "agenda", w.o.Agenda, "pause", pause, "error", err)
+			w.failed(&w.claiming, err)
 			// What hints had named is found by looking through the agenda.
 			s = sweeps{}
 			if !sleep(ctx, w.spread(pause)) {
@@ -213,6 +216,7 @@ func (w *Worker) claim(ctx context.Context, members []store.Member, limit int) (
 	if err != nil {
 		return 0, err
 	}
+	w.worked(&w.claiming)
 	for _, c := range claims {
 		w.start(c, began, w.o.Handle)
 	}
@@ -228,14 +232,17 @@ func (w *Worker) nextSweep(ctx context.Context) (next time.Time, due bool) {
 	switch {
 	case err != nil:
 		if !errors.Is(err, context.Canceled) {
-			w.o.Log.Warn("asking for the next due time failed", "agenda", w.o.Agenda, "error", err)
+			w.failed(&w.asking, err)
 		}
 		due = true
 	case ok:
+		w.worked(&w.asking)
 		due = !at.After(now)
 		// A member that is due already was missed by the claim just now, perhaps because another replica holds it by the time that it
 		// is asked again: it must not make this loop spin.
 		wait = min(wait, max(at.Sub(now), w.o.Poll/16))
+	default:
+		w.worked(&w.asking)
 	}
 	return began.Add(wait), due
 }
