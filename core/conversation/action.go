@@ -4,6 +4,7 @@ import (
 	"strings"
 	"time"
 
+	"herald/core/chat"
 	"herald/core/store"
 )
 
@@ -49,6 +50,27 @@ func (c *Copied) Written() int { return c.V }
 
 // CopiedKey is the key of that document for the wait.
 func CopiedKey(wait string) store.Key { return store.Key{Collection: Copies, Name: wait} }
+
+// CopyKind and CopyEndKind are the kinds of entries whose data is a [Copy]: a copy of a card for somebody's direct messages, and its end.
+const (
+	CopyKind    = "card"
+	CopyEndKind = "card-end"
+)
+
+// Copy is what is owed to who may decide and does not read the conversation in which the wait stands.
+type Copy struct {
+	V    int             `json:"v"`
+	Wait string          `json:"wait"`
+	To   chat.IdentityID `json:"to"`
+	// Person is who asked for the call.
+	Person string `json:"person"`
+	// Delivery is the card, of a copy that begins; How says how the wait ended, of one that ends.
+	Delivery *Delivery `json:"delivery,omitempty"`
+	How      string    `json:"how,omitempty"`
+}
+
+// Written is the version that wrote it.
+func (c *Copy) Written() int { return c.V }
 
 // Retried is the document that says that a failed turn was started over: it happens once.
 type Retried struct {

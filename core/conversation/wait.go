@@ -3,6 +3,7 @@ package conversation
 import (
 	"time"
 
+	"herald/core/chat"
 	"herald/core/model"
 	"herald/core/session"
 	"herald/core/store"
@@ -30,6 +31,8 @@ type WaitDoc struct {
 	Session string           `json:"session"`
 	Wait    session.Wait     `json:"wait"`
 	Outcome *session.Outcome `json:"outcome,omitempty"`
+	// Copies are who has a copy of the card in their direct messages.
+	Copies []chat.IdentityID `json:"copies,omitempty"`
 }
 
 // Key is the document's key.

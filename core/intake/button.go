@@ -88,7 +88,10 @@ func (i *Intake) showAll(ctx context.Context, e *event, wait string) (chat.Outco
 		return "", Failed, err
 	}
 	var doc conversation.WaitDoc
-	stored, ok := stands[0].Doc()
+	stored, ok := store.Doc{}, false
+	if len(stands) > 0 {
+		stored, ok = stands[0].Doc()
+	}
 	if ok {
 		if err := conversation.Decode(stored, &doc); err != nil {
 			return "", Failed, err

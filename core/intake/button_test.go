@@ -11,6 +11,7 @@ import (
 	"herald/core/intake"
 	"herald/core/people"
 	"herald/core/session"
+	"herald/core/store"
 )
 
 func pressed(id, action string, by chat.Sender) *chat.Inbound {
@@ -172,5 +173,49 @@ func TestShowAllArguments(t *testing.T) {
 				t.Error("it was decided")
 			}
 		})
+	}
+}
+
+// A click on a copy of a card decides where the wait stands; who may not is told in the place of the copy.
+func TestClickOnACopy(t *testing.T) {
+	t.Parallel()
+	dm := chat.Conversation{Workspace: "test:w", Channel: "D1"}
+	in := func(id, choice string, by chat.Sender) *chat.Inbound {
+		c := clicked(id, choice, by)
+		c.Conversation = dm
+		return c
+	}
+	said := func(r *rig) []conversation.Delivery {
+		at := &rig{t: t, seen: r.seen, part: conversation.Partition(dm)}
+		return at.notices()
+	}
+	r := newRig(t)
+	r.wait(session.Wait{Kind: session.Approval, Tool: "pay", Person: personOf(ada), Deciders: []string{personOf(bob)}})
+	_, err := r.seen.Commit(t.Context(), store.Commit{ID: "copy", Partition: conversation.Partition(dm), Ops: []store.Op{store.Put{
+		Key: conversation.CopiedKey("w1"), Value: conversation.Encode(conversation.Copied{V: 1, Origin: r.part, Delivery: "d1"}),
+	}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.take(in("c1", intake.Approve, eve), chat.Kept)
+	if n := said(r); len(n) != 1 || n[0].Only != eve.Identity || !strings.Contains(n[0].Text, "not yours") || r.outcome() != nil {
+		t.Fatalf("Eve was told %+v, outcome %+v", n, r.outcome())
+	}
+	r.take(in("c2", intake.ApproveMinutes, bob), chat.Kept)
+	r.take(in("c2", intake.ApproveMinutes, bob), chat.Duplicate)
+	if o := r.outcome(); o == nil || o.Result != session.Approved || o.By != personOf(bob) {
+		t.Errorf("outcome %+v", o)
+	}
+	if !r.due(store.Turns) {
+		t.Error("the turn's holder was not woken")
+	}
+	as, err := r.seen.Read(t.Context(), store.Get{Partition: r.part, Key: conversation.BypassKey}, store.Range{Partition: r.part, Log: conversation.Audit})
+	if err != nil || len(as[0].Docs) != 1 || len(as[1].Entries) != 1 {
+		t.Errorf("bypass and audit row stand elsewhere: %+v %v", as, err)
+	}
+	// The card in the conversation is decided, too.
+	r.take(clicked("c3", intake.Deny, bob), chat.Kept)
+	if n := r.notices(); len(n) != 1 || !strings.Contains(n[0].Text, "already: approved") {
+		t.Errorf("a second decision: %+v", n)
 	}
 }

@@ -98,6 +98,10 @@ func (i *Intake) decide(ctx context.Context, e *event, wait, choice string) (cha
 	if err != nil {
 		return "", Failed, err
 	}
+	if stands == nil {
+		out, err := i.again(ctx, at)
+		return outcome(out, Decided, err)
+	}
 	for range tries {
 		d, err := judgeClick(e, choice, stands)
 		if err != nil {
@@ -134,7 +138,7 @@ func (i *Intake) decide(ctx context.Context, e *event, wait, choice string) (cha
 }
 
 // origin is the event as it concerns the partition in which the wait stands, with what stands there: a card can have copies in other conversations, and
-// a click on one of them decides the same wait.
+// a click on one of them decides the same wait. Nothing stands where this event was taken in before.
 func (i *Intake) origin(ctx context.Context, e *event, wait string) (*event, []store.Answer, error) {
 	stands := e.extra
 	doc, ok := stands[len(stands)-1].Doc()
@@ -147,8 +151,14 @@ func (i *Intake) origin(ctx context.Context, e *event, wait string) (*event, []s
 	}
 	at := *e
 	at.part = c.Origin
-	stands, err := i.store.Read(ctx, waitQueries(at.part, wait)...)
-	return &at, stands, err
+	stands, err := i.store.Read(ctx, append(waitQueries(at.part, wait), store.ScoreOf{Partition: at.part, Index: conversation.Dedupe, Member: e.key})...)
+	if err != nil {
+		return nil, nil, err
+	}
+	if last := len(stands) - 1; len(stands[last].Scored) == 0 {
+		return &at, stands[:last], nil
+	}
+	return &at, nil, nil
 }
 
 // decision is what a click comes to: an outcome, or the reason and the text that turn it away.

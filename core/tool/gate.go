@@ -26,6 +26,8 @@ type Decision struct {
 	Refusal session.Refusal
 	// Deciders are the persons who may decide a Require, or "admin"; empty means the one who asked. Barred may not, whatever else holds.
 	Deciders, Barred []string
+	// Accounts are those by which the rules name some of the deciders: they may never have been seen.
+	Accounts map[string]string
 	// Who names the deciders for the card, "" for the one who asked.
 	Who string
 	// Expires is how long a Require waits for its decision; 0 means a day.

@@ -51,7 +51,8 @@ func (r *run) askApproval(ctx context.Context, d session.Decision, c tool.Call, 
 		Person: c.Person, Deciders: g.Deciders, Barred: g.Barred, Title: "May I run " + c.Name + "?", End: r.now().Add(expires),
 	}
 	w.Text = approvalText(c, r.state.Agent, g, w.End.In(r.Zone))
-	return r.wait(ctx, "turn.ask", d, w, nil, gated(d, c, g))
+	copies := r.copiesOf(ctx, w, g)
+	return r.waitWith(ctx, "turn.ask", d, w, copies, r.oweCopies(ctx, w, copies), gated(d, c, g))
 }
 
 // approvalText is what a person must know to decide: the arguments, why they are asked, who may decide and until when.
@@ -164,7 +165,8 @@ func (r *run) closeWait(ctx context.Context, w session.Wait, how string) ([]stor
 	if w.Kind != session.Approval {
 		return nil, nil
 	}
-	return r.closeCard(ctx, askID(w.ID), how)
+	ops, err := r.closeCard(ctx, askID(w.ID), how)
+	return append(ops, r.oweEnds(w.ID, how)...), err
 }
 
 // closeCard is the operations that make a card say how it ended, and take its buttons away. A card that is not on the platform yet stays as it is: a

@@ -79,6 +79,9 @@ type Options struct {
 	Admin func(ctx context.Context, person string) (bool, error)
 	// Name is the shown name of a person, for cards; nil means that their ids are shown.
 	Name func(ctx context.Context, person string) (string, error)
+	// Reach is the accounts to which cards are copied for persons who may decide and do not read the conversation: of who, in workspace w where there is
+	// one, without those of without; named are accounts by persons. nil means that cards have no copies.
+	Reach func(ctx context.Context, w chat.Workspace, who, without []string, named map[string]string) ([]chat.IdentityID, error)
 	// DefaultAgent is who answers where nobody was chosen: "main".
 	DefaultAgent string
 	NewID        func() string

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"herald/core/chat"
 	"herald/core/conversation"
 	"herald/core/model"
 	"herald/core/prompt"
@@ -350,7 +351,12 @@ func (r *run) push(ctx context.Context, d session.Decision, p tool.Push) error {
 
 // wait commits a wait with what asks the person.
 func (r *run) wait(ctx context.Context, site string, d session.Decision, w session.Wait, ops []store.Op, before ...session.Event) error {
-	doc := &conversation.WaitDoc{V: conversation.Version, Session: r.state.Session, Wait: w}
+	return r.waitWith(ctx, site, d, w, nil, ops, before...)
+}
+
+// waitWith is wait for one whose card is copied to others.
+func (r *run) waitWith(ctx context.Context, site string, d session.Decision, w session.Wait, copies []chat.IdentityID, ops []store.Op, before ...session.Event) error {
+	doc := &conversation.WaitDoc{V: conversation.Version, Session: r.state.Session, Wait: w, Copies: copies}
 	ops = append(ops, store.Put{Key: doc.Key(), Value: conversation.Encode(doc)})
 	switch {
 	case w.Kind == session.Question && r.questionOpen():

@@ -91,7 +91,7 @@ func (s *Service) openEngines(ctx context.Context) error {
 			return nil
 		},
 		Files: s.reader(),
-		Admin: s.isAdmin, Name: people.New(s.store).Name, DefaultAgent: agents.Main, NewID: s.opts.NewID, Clock: time.Now, Zone: s.cfg.Location(), MaxRounds: s.cfg.Turn.MaxRounds,
+		Admin: s.isAdmin, Name: people.New(s.store).Name, Reach: people.New(s.store).Reach, DefaultAgent: agents.Main, NewID: s.opts.NewID, Clock: time.Now, Zone: s.cfg.Location(), MaxRounds: s.cfg.Turn.MaxRounds,
 		Format: e.replicas.Writes, LiveAfter: liveAfter, Spawn: func(f func()) { e.beside.Go(f) },
 		Observer: turn.Observer{TurnEnded: s.metrics.turn, ToolEnded: s.metrics.tool}, Log: s.log,
 	})
@@ -129,7 +129,10 @@ func (s *Service) openHandover(e *engines, lease time.Duration) error {
 	var err error
 	e.handover, err = handover.NewWorker(handover.Options{
 		Store: s.store, NewID: s.opts.NewID, Random: s.opts.Random, Log: s.log, Report: s.metrics.handover,
-		Takers: map[string]handover.Taker{handover.MessageKind: handover.Messages{Store: s.store, Inbox: s.cfg.Intake.InboxLimit}},
+		Takers: map[string]handover.Taker{
+			handover.MessageKind: handover.Messages{Store: s.store, Inbox: s.cfg.Intake.InboxLimit},
+			conversation.CopyKind: s.copies(), conversation.CopyEndKind: s.copies(),
+		},
 	}, worker.Options{Holder: s.holder, Lease: lease, Poll: poll, Grace: grace(min(s.cfg.ShutdownGrace, lastSends))})
 	return err
 }

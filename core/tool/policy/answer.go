@@ -23,7 +23,7 @@ func (d *door) decision(ctx context.Context, c tool.Call, q gate.Request, v gate
 	case v.Answer == tool.Require && v.Rule != nil:
 		r := v.Rule
 		out.Expires = time.Duration(r.ExpiresS) * time.Second
-		out.Deciders = slices.Clone(r.Deciders)
+		out.Deciders, out.Accounts = slices.Clone(r.Deciders), d.accounts
 		for i, who := range out.Deciders {
 			if who == gate.Asker && len(q.Askers) > 0 {
 				out.Deciders[i] = q.Askers[0]

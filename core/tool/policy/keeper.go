@@ -12,7 +12,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"herald/core/chat"
 	"herald/core/conversation"
 	"herald/core/people"
 	"herald/core/store"
@@ -169,7 +168,7 @@ type door struct {
 	named bool
 	roles map[string]string
 	// accounts are those by which the rules name persons.
-	accounts map[string]chat.IdentityID
+	accounts map[string]string
 }
 
 // take understands what was read. What cannot be read closes the gate and is said in the log.
@@ -272,12 +271,12 @@ func (d *door) persons(ctx context.Context, s *gate.Set) (*gate.Set, error) {
 	if err != nil {
 		return nil, fmt.Errorf("look up who may decide: %w", err)
 	}
-	d.accounts = make(map[string]chat.IdentityID, len(known))
+	d.accounts = make(map[string]string, len(known))
 	for i := range rules {
 		rules[i].Deciders = slices.Clone(rules[i].Deciders)
 		for j, who := range rules[i].Deciders {
 			if p, ok := known[who]; ok {
-				d.accounts[p] = chat.IdentityID(who)
+				d.accounts[p] = who
 				rules[i].Deciders[j] = p
 			}
 		}
