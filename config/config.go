@@ -23,7 +23,8 @@ type Config struct {
 	HTTP          HTTP          `key:"http"`
 	Log           Log           `key:"log"`
 	Agents        Folder        `key:"agents"`
-	Skills        Folder        `key:"skills"`
+	Skills        Skills        `key:"skills"`
+	Tools         Folder        `key:"tools"`
 	Files         Folder        `key:"files"`
 	Turn          Turn          `key:"turn"`
 	Workers       Workers       `key:"workers"`
@@ -123,6 +124,19 @@ type HTTP struct {
 type Log struct {
 	Level  string `key:"level"`  // "debug", "info", "warn" or "error"
 	Format string `key:"format"` // "text" or "json"
+}
+
+// Skills says where skills are and how their scripts run.
+type Skills struct {
+	// Dir, ProjectDir and PersonalDir are absolute, the last two "" for none.
+	// The first folder to have a name wins, PluginDirs come last.
+	Dir         string   `key:"dir"`
+	ProjectDir  string   `key:"project_dir"`
+	PersonalDir string   `key:"personal_dir"`
+	PluginDirs  []string `key:"plugin_dirs"`
+	// Unsandboxed lets scripts and commands run without a sandbox where none
+	// works.
+	Unsandboxed bool `key:"unsandboxed"`
 }
 
 // Folder is a folder of the operator's.

@@ -3,6 +3,7 @@ package config
 import (
 	"net"
 	"net/url"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -102,6 +103,14 @@ func checkIdentity(s string) *fault {
 	}
 	if !regexp.MustCompile(shape).MatchString(id) {
 		return faultf("%q is not an identity on %s", shorten(s), platform).withHint(hint)
+	}
+	return nil
+}
+
+// checkAbsolute is for lists of folders, whose entries nothing makes absolute.
+func checkAbsolute(s string) *fault {
+	if !filepath.IsAbs(s) {
+		return faultf("%q is no absolute path", shorten(s)).withHint("write the whole path, beginning with /")
 	}
 	return nil
 }

@@ -171,6 +171,26 @@ func serviceSettings() []setting {
 			doc: "Folder with your own skills, one folder each.",
 		},
 		{
+			key: "skills.project_dir", kind: path, optional: true, sample: "/srv/project/.agents/skills", restart: true,
+			doc: "Folder with the skills of a project. Where a name stands in several folders, skills.dir comes first, then this one.",
+		},
+		{
+			key: "skills.personal_dir", kind: path, optional: true, sample: "~/.agents/skills", restart: true,
+			doc: "Folder with the skills of the person who runs Herald. It comes after skills.project_dir.",
+		},
+		{
+			key: "skills.plugin_dirs", kind: list, optional: true, sample: "/srv/plugins/office", form: "absolute paths", check: checkAbsolute, restart: true,
+			doc: "Folders with the skills of plugins, which come last, in this order.",
+		},
+		{
+			key: "skills.unsandboxed", kind: truth, def: "false", restart: true,
+			doc: "Run scripts of skills and commands of tools also where bwrap is missing or does not work, with all rights that Herald has itself.",
+		},
+		{
+			key: "tools.dir", kind: path, def: "{data_dir}/tools", restart: true,
+			doc: "Folder with your own tools for all agents, one TOML file each. Those of one agent stand in the folder tools of its own folder.",
+		},
+		{
 			key: "files.dir", kind: path, def: "{data_dir}/files", restart: true,
 			doc: "Folder for the working folders of agents. Several replicas must share it.",
 		},

@@ -27,6 +27,9 @@ const (
 	ExecuteScript = "execute_skill_script"
 )
 
+// ToolNames are the names of all of them.
+func ToolNames() []string { return []string{LoadSkill, LoadReference, ExecuteScript} }
+
 // Limits of calls.
 const (
 	maxReference  = 1 << 20
