@@ -224,7 +224,7 @@ func (s *Service) syncAdmins(ctx context.Context, ppl *people.People, cfg *confi
 func (s *Service) openPlatforms(context.Context) error {
 	if !s.opts.NoConsole {
 		a, err := console.New(console.Options{
-			Dir: filepath.Join(s.cfg.DataDir, "console"), Receiver: s.receiver(), User: userName(), Facts: s.facts, Log: s.log,
+			Dir: filepath.Join(s.cfg.DataDir, "console"), Receiver: s.receiver(), User: userName(), Facts: s.facts, Clean: s.opts.Secrets.Clean, Log: s.log,
 		})
 		if err != nil {
 			return err
