@@ -100,7 +100,7 @@ func TestAMarkWithoutItsWordIsTaken(t *testing.T) {
 
 func TestWorkingFolders(t *testing.T) {
 	t.Parallel()
-	one, two := tool.Call{Person: "ann", Askers: []string{"ann"}}, tool.Call{Person: "ann", Askers: []string{"ann", "bob"}}
+	one, two := tool.Call{Scope: tool.Scope{Person: "ann", Askers: []string{"ann"}}}, tool.Call{Scope: tool.Scope{Person: "ann", Askers: []string{"ann", "bob"}}}
 	for _, tc := range []struct {
 		name  string
 		call  tool.Call
@@ -113,7 +113,7 @@ func TestWorkingFolders(t *testing.T) {
 		{"a project's", two, &gate.RunContext{WorkingDirectory: "projects/p"}, "/f/projects/p", ""},
 		{"several people", two, nil, "", "several people"},
 		{"nobody", tool.Call{}, nil, "", "nobody asks"},
-		{"a strange id", tool.Call{Person: "../x"}, nil, "/f/people/..%2Fx", ""},
+		{"a strange id", tool.Call{Scope: tool.Scope{Person: "../x"}}, nil, "/f/people/..%2Fx", ""},
 		{"an absolute one below", one, &gate.RunContext{WorkingDirectory: "/f/projects/p"}, "/f/projects/p", ""},
 		{"outside", one, &gate.RunContext{WorkingDirectory: "/etc"}, "", "outside"},
 		{"out by dots", one, &gate.RunContext{WorkingDirectory: "projects/../../etc"}, "", "outside"},
