@@ -5,28 +5,59 @@ import (
 	"io"
 	"iter"
 	"strings"
-	"text/tabwriter"
+	"unicode/utf8"
 )
 
-// Explain writes a table of every key: its value, where that came from, its
-// unit, its bounds and whether a change needs a restart. Keys of providers and
-// models stand once for each of them, and once with NAME where there is none.
-// Secrets are never written.
+// explainWidth is the longest line of [Config.Explain]; only a value that is longer makes a longer one.
+const explainWidth = 100
+
+// Explain writes every key with its value and, below it, where that came from,
+// its unit, its bounds and whether a change needs a restart. Keys of providers
+// and models stand once for each of them, and once with NAME where there is
+// none. Secrets are never written.
 func (c *Config) Explain(w io.Writer) error {
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tw, "KEY\tVALUE\tFROM\tUNIT\tBOUNDS\tCHANGE TAKES EFFECT")
 	for s, name := range c.eachKey() {
 		key := s.concrete(name)
 		e, known := c.origin[key]
-		from := e.source.String()
+		from := "from " + e.source.String()
 		if !known || e.text == "" && e.source.Kind == FromDefault {
-			from = "-"
+			from = "not set"
 		}
-		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\n",
-			key, orDash(c.shownValue(s, e)), from, orDash(s.unit), orDash(s.limits()), s.takesEffect())
+		facts := []string{from}
+		if s.unit != "" {
+			facts = append(facts, s.unit)
+		}
+		if l := s.limits(); l != "" {
+			facts = append(facts, l)
+		}
+		facts = append(facts, "a change takes effect "+s.takesEffect())
+		line := key
+		if v := c.shownValue(s, e); v != "" {
+			line += " = " + v
+		}
+		if _, err := fmt.Fprintf(w, "%s\n%s", line, wrapped("    ", strings.Join(facts, "; "))); err != nil {
+			return err
+		}
 	}
-	// The writer keeps the first error of all the lines above.
-	return tw.Flush()
+	return nil
+}
+
+// wrapped is text in lines of at most explainWidth, each behind indent.
+func wrapped(indent, text string) string {
+	var b strings.Builder
+	line := indent
+	for word := range strings.FieldsSeq(text) {
+		switch {
+		case line == indent:
+			line += word
+		case utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > explainWidth:
+			b.WriteString(line + "\n")
+			line = indent + word
+		default:
+			line += " " + word
+		}
+	}
+	return b.String() + line + "\n"
 }
 
 // eachKey yields every setting with the name to fill into its key, all settings
@@ -112,11 +143,4 @@ func (s setting) takesEffect() string {
 		return "at restart"
 	}
 	return "at once"
-}
-
-func orDash(s string) string {
-	if s == "" {
-		return "-"
-	}
-	return s
 }
