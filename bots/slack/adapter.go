@@ -100,6 +100,7 @@ type Adapter struct {
 	streams   *streams
 	surfaces  *surfaces
 	names     *names
+	audiences audiences
 	sides     chan struct{} // one place for each call beside the answers
 	lanes     *lanes
 	clicks    chan struct{} // one place for each interaction under way

@@ -28,9 +28,11 @@ func BotScopes() []Scope {
 		{Name: "im:write", Why: "write to admins first: what to do after the installation, and trouble", Methods: []string{openDirectMethod}},
 		{Name: "mpim:history", Why: "direct messages of several people", Methods: []string{repliesMethod, historyMethod}, Events: []string{"message.mpim"}},
 		{Name: "files:read", Why: "read the files that people attach to their messages", Methods: []string{fileMethod}},
-		{Name: "users:read", Why: "tell the model what people are called, and learn the app's own id", Methods: []string{usersMethod, botsMethod}},
-		{Name: "channels:read", Why: "herald doctor names the public channels that Herald is in", Methods: []string{listMethod, infoMethod}},
-		{Name: "groups:read", Why: "herald doctor names the private channels that Herald is in", Methods: []string{listMethod, infoMethod}},
+		{Name: "users:read", Why: "tell the model what people are called, and learn the app's own id", Methods: []string{usersMethod, botsMethod, peopleMethod}},
+		{Name: "channels:read", Why: "herald doctor names the public channels that Herald is in; notes that members share stay closed where guests read along", Methods: []string{listMethod, infoMethod, membersMethod}},
+		{Name: "groups:read", Why: "the same for private channels", Methods: []string{listMethod, infoMethod, membersMethod}},
+		{Name: "im:read", Why: "see whether a direct conversation is a guest's", Methods: []string{infoMethod}},
+		{Name: "mpim:read", Why: "see whether guests read a direct conversation of several people", Methods: []string{infoMethod, membersMethod}},
 	}
 }
 
