@@ -16,6 +16,8 @@ import (
 	"herald/core/model"
 	"herald/core/model/openai"
 	"herald/core/store"
+	"herald/skills"
+	"herald/skills/authored"
 )
 
 type doctorCmd struct {
@@ -112,7 +114,8 @@ func (d doctorCmd) look(e *env, cfg *config.Config) service.Checks {
 	t := openai.NewTransport()
 	defer t.CloseIdleConnections()
 	checks := d.models(e, cfg, t)
-	return append(checks, service.CheckAgents(cfg, agents.Open(service.AgentOptions(cfg, slog.New(slog.DiscardHandler))))...)
+	checks = append(checks, service.CheckAgents(cfg, agents.Open(service.AgentOptions(cfg, quietLog())))...)
+	return append(checks, service.CheckAuthors(e.ctx, skills.Open(service.SkillOptions(cfg, quietLog())), authored.Open(service.ToolOptions(cfg, quietLog())), service.Runner(cfg))...)
 }
 
 func (d doctorCmd) models(e *env, cfg *config.Config, t http.RoundTripper) service.Checks {
@@ -150,7 +153,7 @@ func verdict(checks service.Checks) error {
 	for _, v := range []struct {
 		name string
 		code Code
-	}{{"store", Store}, {"models", NoModel}, {"agents", Config}, {"slack", Failed}, {"data folder", Failed}, {"service", Failed}} {
+	}{{"store", Store}, {"models", NoModel}, {"agents", Config}, {"skills", Config}, {"tools", Config}, {"slack", Failed}, {"data folder", Failed}, {"service", Failed}} {
 		if checks.Failed(v.name) {
 			return quietError{v.code}
 		}

@@ -36,7 +36,7 @@ func (d directory) List(context.Context) []stack.Info {
 // stack are the engine's own tools.
 func (s *Service) stack(tools *tool.Registry) *stack.Source {
 	return stack.New(stack.Options{
-		Agents: directory{agentSource{s.agents, s.opts.Secrets.Clean}}, Groups: tools.Groups,
+		Agents: directory{agentSource{s.agents, s.opts.Secrets.Clean, s.authors}}, Groups: tools.Groups,
 		Resolve: func(a prompt.Agent) error {
 			if a.Model == "" {
 				return nil // a choice by strength always finds one, or says at the call that none is configured
