@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"time"
 
 	"herald/core/chat"
@@ -138,6 +139,9 @@ func (r *run) beginModel(ctx context.Context, d session.Decision) (func(context.
 	shown, err := r.tools(ctx, f)
 	if err != nil {
 		return nil, err
+	}
+	if lines := tool.Bound(r.gate).Lines; len(lines) > 0 {
+		agent.Tail = append([]string{"<note>" + strings.Join(lines, "\n") + "</note>"}, agent.Tail...)
 	}
 	if pad := session.PadNote(r.state.Pad); pad != "" {
 		agent.Tail = append([]string{pad}, agent.Tail...)

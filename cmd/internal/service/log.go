@@ -30,6 +30,7 @@ func Level(cfg *config.Config) slog.Level {
 func SecretsOf(cfg *config.Config) []string {
 	out := []string{cfg.Store.Password.Reveal(), cfg.Store.SentinelPassword.Reveal()}
 	out = append(out, cfg.Slack.BotToken.Reveal(), cfg.Slack.AppToken.Reveal(), cfg.Slack.SigningSecret.Reveal())
+	out = append(out, cfg.Web.SearchKey.Reveal())
 	for _, p := range cfg.Providers {
 		out = append(out, p.APIKey.Reveal())
 	}
