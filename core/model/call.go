@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -174,7 +175,7 @@ func (c *call) attempt(ctx context.Context, x *candidate, q *Request, yield func
 		yield(Chunk{}, ctx.Err())
 		return nil
 	}
-	failed := asError(x.Name, failure)
+	failed := asError(x.Name, x.Provider, failure)
 	a.Failure = failed.Kind
 	c.r.settle(a, failed)
 	if a.FirstText > 0 {
@@ -185,17 +186,15 @@ func (c *call) attempt(ctx context.Context, x *candidate, q *Request, yield func
 }
 
 // asError gives any failure of a driver the port's form.
-func asError(name string, err error) *Error {
+func asError(name, provider string, err error) *Error {
 	switch e, ok := errors.AsType[*Error](err); {
 	case err == nil:
-		return &Error{Kind: Unavailable, Model: name, Message: "the driver ended without an answer"}
+		return &Error{Kind: Unavailable, Model: name, Provider: provider, Message: "the driver ended without an answer"}
 	case !ok:
-		return &Error{Kind: Unavailable, Model: name, Message: err.Error(), Err: err}
-	case e.Model == "":
-		named := *e
-		named.Model = name
-		return &named
+		return &Error{Kind: Unavailable, Model: name, Provider: provider, Message: err.Error(), Err: err}
 	default:
-		return e
+		named := *e
+		named.Model, named.Provider = cmp.Or(e.Model, name), cmp.Or(e.Provider, provider)
+		return &named
 	}
 }

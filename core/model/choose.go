@@ -16,6 +16,8 @@ type Configured struct {
 	// Name is the operator's name for it; unique.
 	Name  string
 	Model Model
+	// Provider is the name of its provider in the configuration, for messages to the operator; it may be empty.
+	Provider string
 	// Strength rates it; empty is unrated.
 	Strength Strength
 	// Scope is a kind of task that it is good at; it decides only between models that are otherwise equal.

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 )
@@ -31,7 +32,7 @@ func (e *Error) Unwrap() error { return e.Err }
 func (e *Error) remedy() string {
 	switch e.Kind {
 	case Auth:
-		return "check the key that providers.NAME.api_key_env or api_key_file names"
+		return "check the key that providers." + cmp.Or(e.Provider, "NAME") + ".api_key_env or api_key_file names"
 	case Quota:
 		return "the provider wants payment or a higher limit"
 	case NotConfigured:

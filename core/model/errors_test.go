@@ -21,6 +21,11 @@ func TestErrorSaysWhatToDo(t *testing.T) {
 			model.Error{Kind: model.Auth, Model: "fast", Status: 401, Message: "no such key"},
 			`model "fast": auth (HTTP 401): no such key; check the key that providers.NAME.api_key_env or api_key_file names`, false,
 		},
+		{
+			"with its provider",
+			model.Error{Kind: model.Auth, Model: "fast", Provider: "cloud", Status: 401},
+			`model "fast": auth (HTTP 401); check the key that providers.cloud.api_key_env or api_key_file names`, false,
+		},
 		{"no model", model.Error{Kind: model.NotConfigured}, "model: not configured; name a model under [models] and its provider under [providers]", false},
 		{"an outage", model.Error{Kind: model.Unavailable, Model: "fast"}, `model "fast": unavailable`, true},
 		{"a rate limit", model.Error{Kind: model.RateLimit, Status: 429}, "model: rate limit (HTTP 429)", true},

@@ -165,6 +165,8 @@ type Error struct {
 	Kind Kind
 	// Model is the configured model's name; empty when none was chosen.
 	Model string
+	// Provider is the name of its provider in the configuration; empty when it has none.
+	Provider string
 	// Status is the HTTP status, 0 when there was none.
 	Status int
 	// RetryAfter is the provider's demand; 0 when it made none.

@@ -322,3 +322,14 @@ func TestAttemptsAreObserved(t *testing.T) {
 		t.Errorf("attempts (-want +got):\n%s", diff)
 	}
 }
+
+// TestAuthNamesTheProvider: the operator reads at once whose key is refused.
+func TestAuthNamesTheProvider(t *testing.T) {
+	t.Parallel()
+	c := configured("fast", replies(failure(model.Auth, 401)))
+	c.Provider = "cloud"
+	_, _, err := generate(t.Context(), newBench(t, model.Retry{}, c).For("", "", ""))
+	if err == nil || !strings.Contains(err.Error(), "providers.cloud.api_key_env") {
+		t.Errorf("got %v, want it to name the provider cloud", err)
+	}
+}

@@ -29,7 +29,7 @@ func Models(cfg *config.Config, transport http.RoundTripper) ([]model.Configured
 			return nil, err
 		}
 		out = append(out, model.Configured{
-			Name: m.Name, Model: driver, Strength: strength, Scope: m.Scope, Priority: m.Priority, ContextTokens: m.ContextTokens, Images: m.Images,
+			Name: m.Name, Model: driver, Provider: m.Provider, Strength: strength, Scope: m.Scope, Priority: m.Priority, ContextTokens: m.ContextTokens, Images: m.Images,
 			Prices: model.Prices{Input: m.InputPrice, Cached: m.CachedPrice, Output: m.OutputPrice},
 		})
 	}
