@@ -9,16 +9,15 @@ import (
 	"herald/core/store"
 )
 
-// Pieces gives d its pieces: the parts of its final text as [chat.Adapter] cut them. What the first piece knows of a live message that
-// stands already is kept, and it is edited to its final text.
+// Pieces gives d its pieces: the parts of its final text as [chat.Adapter] cut them. What the pieces before know of messages that stand already is kept, and
+// these are edited to their final text.
 func Pieces(d *conversation.Delivery, parts []string) {
 	pieces := make([]conversation.Piece, len(parts))
 	for i, text := range parts {
-		pieces[i] = conversation.Piece{Text: text}
-	}
-	if len(d.Pieces) > 0 && len(pieces) > 0 {
-		pieces[0] = d.Pieces[0]
-		pieces[0].Text, pieces[0].Settled = parts[0], false
+		if i < len(d.Pieces) {
+			pieces[i] = d.Pieces[i]
+		}
+		pieces[i].Text, pieces[i].Settled = text, false
 	}
 	d.Pieces = pieces
 }

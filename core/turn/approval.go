@@ -140,7 +140,7 @@ func code(s string) string {
 func (r *run) denial(w session.Wait) *session.Outcome {
 	i := slices.IndexFunc(r.inbox, func(m conversation.Message) bool {
 		_, ok := denies(m.Text)
-		return ok && (m.Person == w.Person || slices.Contains(w.Deciders, m.Person))
+		return ok && m.Task == nil && (m.Person == w.Person || slices.Contains(w.Deciders, m.Person))
 	})
 	if i < 0 {
 		return nil
@@ -165,37 +165,43 @@ func (r *run) closeWait(ctx context.Context, w session.Wait, how string) ([]stor
 	if w.Kind != session.Approval {
 		return nil, nil
 	}
+	if r.task != nil {
+		return append(r.oweOrigin(conversation.CopyEndKind, &conversation.Copy{Wait: w.ID, Person: r.task.Person, How: how}), r.oweEnds(w.ID, how)...), nil
+	}
 	ops, err := r.closeCard(ctx, askID(w.ID), how)
 	return append(ops, r.oweEnds(w.ID, how)...), err
 }
 
-// closeCard is the operations that make a card say how it ended, and take its buttons away. A card that is not on the platform yet stays as it is: a
-// click on it is told how it ended.
+// closeCard is the operations that make a card say how it ended, and take its buttons away, wherever it stands: sent, or still on its way.
 func (r *run) closeCard(ctx context.Context, delivery, how string) ([]store.Op, error) {
 	d := &conversation.Delivery{ID: delivery}
-	as, err := r.Store.Read(ctx, store.Get{Partition: r.p, Key: d.SentKey()})
+	sent := d.SentKey()
+	as, err := r.Store.Read(ctx, store.Get{Partition: r.p, Key: sent}, store.Get{Partition: r.p, Key: d.Key()})
 	if err != nil {
 		return nil, fmt.Errorf("close the card %s of %s: %w", delivery, r.p, err)
 	}
 	doc, ok := as[0].Doc()
 	if !ok {
-		return nil, nil
+		if doc, ok = as[1].Doc(); !ok {
+			return nil, nil // it was given up
+		}
 	}
 	if err := conversation.Decode(doc, d); err != nil {
 		return nil, err
 	}
-	text := d.Text + "\n\n**" + how + "**"
-	parts := r.ad.Cut(r.conv, text)
-	if len(d.Pieces) == 0 || len(parts) != len(d.Pieces) || slices.ContainsFunc(d.Pieces, func(p conversation.Piece) bool { return p.Receipt == nil }) {
-		return nil, nil
+	if !r.caps.Edits && slices.ContainsFunc(d.Pieces, func(p conversation.Piece) bool { return p.Attempts > 0 }) {
+		return nil, nil // what stands cannot be changed; a click on it is told how it ended
 	}
-	d.Text, d.Card, d.MadeAt = text, nil, r.now()
+	d.Text, d.Card, d.Uncut, d.MadeAt = d.Text+"\n\n**"+how+"**", nil, true, r.now()
 	for i := range d.Pieces {
-		if p := &d.Pieces[i]; p.Text != parts[i] || i == len(parts)-1 {
-			p.Text, p.Settled = parts[i], false
-		}
+		d.Pieces[i].Settled = false
 	}
-	return append([]store.Op{store.Delete{Key: d.SentKey()}}, conversation.Say(r.p, d)...), nil
+	r.guards = append(r.guards, store.At{Key: doc.Key, Version: doc.Version}) // the outbox may be writing its receipt
+	ops := conversation.Say(r.p, d)
+	if doc.Key == sent {
+		ops = append([]store.Op{store.Delete{Key: sent}}, ops...)
+	}
+	return ops, nil
 }
 
 // ended says how an approval ended.

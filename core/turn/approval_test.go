@@ -349,7 +349,7 @@ func TestACardSaysHowItEnded(t *testing.T) {
 			t.Parallel()
 			r, _ := gated(t, map[string]tool.Decision{"act": {Answer: tool.Require}, "act approved": {Answer: tool.Allow}},
 				modeltest.AfterTool("act", modeltest.Say("over")), modeltest.When("go", modeltest.Use("act", `{}`)))
-			r.caps.Cards = true
+			r.caps.Cards, r.caps.Edits = true, true
 			r.say("1", "ann", "go")
 			r.work()
 			key := store.Key{Collection: conversation.Outgoing, Name: conversation.ID("d", r.waits()[0].Wait.ID)}
@@ -363,13 +363,30 @@ func TestACardSaysHowItEnded(t *testing.T) {
 			tc.end(r, r.waits()[0])
 			r.work()
 			d = conversation.Delivery{}
-			if !r.doc(key, &d) || d.Card != nil || !strings.Contains(d.Pieces[0].Text, tc.want) || d.Pieces[0].Settled || d.Pieces[0].Receipt.MessageID != "m9" {
+			if !r.doc(key, &d) || d.Card != nil || !strings.Contains(d.Text, tc.want) || !d.Uncut || d.Pieces[0].Settled || d.Pieces[0].Receipt.MessageID != "m9" {
 				t.Errorf("the card is %+v", d)
 			}
 			if r.doc(d.SentKey(), &conversation.Delivery{}) {
 				t.Error("the card stands twice")
 			}
 		})
+	}
+}
+
+// A card that is being sent at the moment of its end says how it ended, too.
+func TestACardOnItsWaySaysHowItEnded(t *testing.T) {
+	t.Parallel()
+	r, _ := gated(t, map[string]tool.Decision{"act": {Answer: tool.Require}, "act approved": {Answer: tool.Allow}},
+		modeltest.AfterTool("act", modeltest.Say("over")), modeltest.When("go", modeltest.Use("act", `{}`)))
+	r.caps.Cards, r.caps.Edits = true, true
+	r.say("1", "ann", "go")
+	r.work()
+	w := r.waits()[0]
+	r.decide(w, session.Approved, "bob")
+	r.work()
+	var d conversation.Delivery
+	if !r.doc(store.Key{Collection: conversation.Outgoing, Name: conversation.ID("d", w.Wait.ID)}, &d) || d.Card != nil || !strings.Contains(d.Text, "Approved by BOB.") {
+		t.Errorf("the card is %+v", d)
 	}
 }
 

@@ -63,7 +63,7 @@ func TestAFailedTurnIsStartedOver(t *testing.T) {
 	var told []string
 	well := false
 	r := newRig(t, flaky(&well, &told))
-	r.caps.Cards = true
+	r.caps.Cards, r.caps.Edits = true, true
 	r.opts.Name = func(_ context.Context, p string) (string, error) { return strings.ToUpper(p), nil }
 	r.say("1", "ann", "first")
 	r.say("2", "bob", "second")
