@@ -69,6 +69,8 @@ type scene struct {
 	guest bool
 
 	said []said
+	// torn: a death may part messages that came in the wrong order, so that the newer one is answered before the older one has come again.
+	torn bool
 }
 
 // said is a message of a person that the oracle expects to be answered.

@@ -84,6 +84,7 @@ func playTurnedRound(ctx context.Context, s *scene) error {
 	if err := s.asks(ctx, 1); err != nil {
 		return err
 	}
+	s.torn = true
 	s.slack.Disconnect("", "refresh_requested")
 	b := s.slack.say("t1", "#b "+verbPlain, true, 1)
 	c := s.slack.say("t1", "#c "+verbPlain, true, 1)
