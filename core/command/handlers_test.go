@@ -163,7 +163,7 @@ func TestWhy(t *testing.T) {
 			BeganAt: start, EndedAt: start.Add(12 * time.Second),
 		},
 		{V: 1, ID: "t2", Agent: "main", Failure: &session.Failure{Reason: "No model answered.", Detail: "connection refused", Ref: "f9"}, BeganAt: start, EndedAt: start},
-		{V: 1, ID: "t3", Agent: "main", Models: []string{"small"}, Rounds: 1, Usage: model.Usage{Input: 5, Output: 1}, Stopped: true},
+		{V: 1, ID: "t3", Agent: "main", Models: []string{"small"}, Rounds: 1, Usage: model.Usage{Input: 5, Output: 1}, Broken: &model.Usage{Input: 70, Output: 9}, Stopped: true},
 	}
 	for _, rec := range turns {
 		w.write(put(rec.Key(), rec))
@@ -179,7 +179,7 @@ func TestWhy(t *testing.T) {
 	for _, ref := range []string{"t1", "d1", "m1"} {
 		contains(t, "why "+ref, w.run("why "+ref, people.Member), first...)
 	}
-	contains(t, "why", w.run("why", people.Member), "Turn `t3`", "It was stopped", "Tools: none", "in 1 round", "Cost: unknown")
+	contains(t, "why", w.run("why", people.Member), "Turn `t3`", "It was stopped", "Broken off: about 70 tokens in, 9 out (an estimate;", "Tools: none", "in 1 round", "Cost: unknown")
 	member, admin := w.run("why f9", people.Member), w.run("why f9", people.Admin)
 	contains(t, "why f9", member, "It failed: No model answered. (reference `f9`)", "Model: none gave an answer", "Tokens and cost: none counted")
 	contains(t, "why f9 of an admin", admin, "connection refused")

@@ -43,6 +43,7 @@ const (
 	whyGate     = "Call of `%s`: %s (%s)"
 	whyNoTokens = "Tokens and cost: none counted, as a call that fails or is broken off reports none"
 	whyTokens   = "Tokens: %d in (%d of them cached), %d out, in %s"
+	whyBroken   = "Broken off: about %d tokens in, %d out (an estimate; the provider tells nothing of a call that does not end, and the cost is without it)"
 	whyCost     = "Cost: %s"
 	whyCostNone = "Cost: unknown (no price is configured for the model)"
 	whyCostTiny = "less than 0.000001"

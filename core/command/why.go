@@ -156,7 +156,11 @@ func explain(rec *conversation.TurnRecord, role people.Role) string {
 	for _, g := range rec.Gates {
 		add(whyGate, quote(g.Tool), g.Answer, quoteUpTo(g.Rule, 300))
 	}
+	if b := rec.Broken; b != nil {
+		add(whyBroken, b.Input, b.Output)
+	}
 	switch {
+	case rec.Rounds == 0 && rec.Broken != nil:
 	case rec.Rounds == 0:
 		add(whyNoTokens) // zeroes would read as if nothing had been spent
 	case rec.Cost == nil:

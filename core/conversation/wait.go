@@ -74,10 +74,13 @@ type TurnRecord struct {
 	Models  []string `json:"models"`
 	Tools   []string `json:"tools,omitempty"`
 	// Gates is what the gate said of the calls, the first of them where they are many.
-	Gates   []session.Gate  `json:"gates,omitempty"`
-	Rounds  int             `json:"rounds"`
-	Usage   model.Usage     `json:"usage"`
-	Cost    *float64        `json:"cost,omitempty"` // nil: unknown
+	Gates  []session.Gate `json:"gates,omitempty"`
+	Rounds int            `json:"rounds"`
+	Usage  model.Usage    `json:"usage"`
+	Cost   *float64       `json:"cost,omitempty"` // nil: unknown
+	// Broken is an estimate of what model calls took that were stopped or broke off before their provider told it. It is neither in Usage nor in
+	// Cost; nil means that there was none.
+	Broken  *model.Usage    `json:"broken,omitempty"`
 	Covers  []session.Cover `json:"covers"`
 	BeganAt time.Time       `json:"began_at"`
 	EndedAt time.Time       `json:"ended_at"`

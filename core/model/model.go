@@ -69,21 +69,24 @@ type Request struct {
 	NewCallID func() string
 }
 
+// TextTokens is a low estimate of what a text takes, by the rule of [Request.Tokens].
+func TextTokens(s string) (n int) {
+	ascii := 0
+	for _, c := range s {
+		if c < 0x80 {
+			ascii++
+		} else {
+			n++
+		}
+	}
+	return n + ascii/4
+}
+
 // Tokens is a low estimate of what the request takes in a model's context: a token for four bytes of ASCII and for each other character,
 // as tokenizers roughly count. Images are not counted.
 func (r *Request) Tokens() int {
 	n := 0
-	add := func(s string) {
-		ascii := 0
-		for _, c := range s {
-			if c < 0x80 {
-				ascii++
-			} else {
-				n++
-			}
-		}
-		n += ascii / 4
-	}
+	add := func(s string) { n += TextTokens(s) }
 	for _, s := range r.System {
 		add(s)
 	}

@@ -186,6 +186,9 @@ func (r *run) record() *conversation.TurnRecord {
 		V: conversation.Version, ID: t.ID, Session: r.state.Session, Agent: r.state.Agent, Person: t.Person(), Models: t.Models, Tools: t.Tools, Gates: t.Gates,
 		Rounds: t.Rounds, Usage: t.Usage, Covers: t.Covers, BeganAt: r.cur.BeganAt, EndedAt: r.now(), Failure: t.Failure, Stopped: t.Cancel != nil,
 	}
+	if u, ok := r.broken[t.ID]; ok {
+		rec.Broken = &u
+	}
 	if !t.Unpriced && t.Rounds > 0 {
 		cost := t.Cost
 		rec.Cost = &cost

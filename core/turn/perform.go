@@ -26,12 +26,14 @@ type outcome struct {
 	tools []tool.Tool
 	// partial is what was shown of an answer that was broken off.
 	partial string
-	result  tool.Result
-	status  session.Status
-	took    time.Duration
-	err     error
-	panic   any
-	stack   []byte
+	// spent is an estimate of what a call took that was broken off after it had begun.
+	spent  model.Usage
+	result tool.Result
+	status session.Status
+	took   time.Duration
+	err    error
+	panic  any
+	stack  []byte
 }
 
 // performAll begins decisions and commits the outcome of one that ended. Work that nothing else runs beside is done in line.
@@ -159,16 +161,26 @@ func (r *run) beginModel(ctx context.Context, d session.Decision) (func(context.
 // callModel streams the answer of a model into the live message.
 func (r *run) callModel(ctx context.Context, m model.Model, req *model.Request, root bool) outcome {
 	live := r.liveWriter(root)
+	var said strings.Builder
+	broken := func(err error) outcome {
+		o := outcome{err: err, partial: live.text.String()}
+		if said.Len() > 0 || ctx.Err() != nil {
+			// The provider counts what it read and said, and does not tell it for a stream that does not come to its end.
+			o.spent = model.Usage{Input: req.Tokens(), Output: model.TextTokens(said.String())}
+		}
+		return o
+	}
 	for c, err := range m.Generate(ctx, req) {
 		if err != nil {
-			return outcome{err: err, partial: live.text.String()}
+			return broken(err)
 		}
 		if c.Done != nil {
 			return outcome{answer: c.Done}
 		}
+		said.WriteString(c.Text)
 		live.write(ctx, c.Text)
 	}
-	return outcome{err: &model.Error{Kind: model.Unavailable, Message: "the stream ended without an answer"}, partial: live.text.String()}
+	return broken(&model.Error{Kind: model.Unavailable, Message: "the stream ended without an answer"})
 }
 
 // beginCall asks the gate, and commits the start of the call or what it waits for.
@@ -249,6 +261,7 @@ func (r *run) end(ctx, work context.Context, o outcome) error {
 
 func (r *run) endModel(work context.Context, o outcome) error {
 	if o.err != nil {
+		r.noteBroken(o.spent)
 		if errors.Is(context.Cause(work), ErrStopped) {
 			r.partial = o.partial
 			return ErrStopped
@@ -281,6 +294,17 @@ func (r *run) endModel(work context.Context, o outcome) error {
 	r.stage(session.Event{Kind: session.ModelAnswered, ID: o.d.ID, Frame: o.d.Frame, Model: &a})
 	r.unsaid = true
 	return nil
+}
+
+// noteBroken keeps what a call took that was broken off, for the record of the turn.
+func (r *run) noteBroken(u model.Usage) {
+	if r.state.Turn == nil || u == (model.Usage{}) {
+		return
+	}
+	if r.broken == nil {
+		r.broken = map[string]model.Usage{}
+	}
+	r.broken[r.state.Turn.ID] = r.broken[r.state.Turn.ID].Add(u)
 }
 
 func (r *run) endCall(ctx context.Context, o outcome) error {

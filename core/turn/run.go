@@ -11,6 +11,7 @@ import (
 
 	"herald/core/chat"
 	"herald/core/conversation"
+	"herald/core/model"
 	"herald/core/prompt"
 	"herald/core/session"
 	"herald/core/store"
@@ -55,6 +56,8 @@ type run struct {
 	suspected bool
 	// partial is what a model had said when it was broken off.
 	partial string
+	// broken is an estimate of what the model calls of a turn took that were broken off, by the turn's id.
+	broken map[string]model.Usage
 	// live is the delivery of the answer while it is written, nil before.
 	live *conversation.Delivery
 

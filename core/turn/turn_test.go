@@ -216,11 +216,12 @@ func TestPlainTurnIsCheap(t *testing.T) {
 func TestStopDuringTheTurn(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
-		name  string
-		rules []modeltest.Rule
+		name   string
+		rules  []modeltest.Rule
+		broken bool
 	}{
-		{"while the model is silent", []modeltest.Rule{modeltest.Always(modeltest.Reply{Text: "too late", FirstDelay: time.Hour})}},
-		{"while a tool runs", []modeltest.Rule{modeltest.When("go", modeltest.Use("slow", `{}`))}},
+		{"while the model is silent", []modeltest.Rule{modeltest.Always(modeltest.Reply{Text: "too late", FirstDelay: time.Hour})}, true},
+		{"while a tool runs", []modeltest.Rule{modeltest.When("go", modeltest.Use("slow", `{}`))}, false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
@@ -245,6 +246,17 @@ func TestStopDuringTheTurn(t *testing.T) {
 					t.Errorf("said (-want +got)\n%s", d)
 				}
 				r.foldAgrees()
+				var cur conversation.Current
+				var rec conversation.TurnRecord
+				if !r.doc(conversation.CurrentKey, &cur) || !r.doc(conversation.TurnKey(cur.LastTurn), &rec) {
+					t.Fatal("there is no record of the turn")
+				}
+				if tc.broken != (rec.Broken != nil) {
+					t.Errorf("the record has %+v as what was broken off", rec.Broken)
+				}
+				if b := rec.Broken; b != nil && (b.Input < 10 || b.Output != 0) {
+					t.Errorf("the call that was broken off took %+v, want what it was shown", *b)
+				}
 			})
 		})
 	}
