@@ -18,6 +18,7 @@ import (
 	"herald/core/tool/files"
 	"herald/core/tool/gate"
 	"herald/core/tool/policy"
+	"herald/core/tool/web"
 )
 
 // folderOf is the working folder of a call, below base: that of the project which the run context names, else that of the person. Where several
@@ -45,7 +46,21 @@ func folderOf(base string, c tool.Call, rc *gate.RunContext) (string, error) {
 // fileTools are the tools of working folders and of notes as files.
 func (s *Service) fileTools() []tool.Tool {
 	o := files.Options{Desk: s.desk(), Folder: s.folder, Off: s.shared.off}
-	return o.Tools()
+	tools := o.Tools()
+	if s.cfg.Commands.Enabled {
+		tools = append(tools, o.Command(s.authors.runner))
+	}
+	return tools
+}
+
+// webTools are the tools that read the web.
+func (s *Service) webTools() []tool.Tool {
+	w := web.New(web.Options{Who: "whoever runs this service", Search: func() web.Search {
+		c := s.now.Load().Web
+		return web.Search{URL: c.SearchURL, Header: c.SearchKeyHeader, Key: c.SearchKey.Reveal()}
+	}})
+	s.closers = append(s.closers, func() error { w.Close(); return nil })
+	return w.Tools()
 }
 
 // folder is the working folder of a call by what is bound to its conversation now.

@@ -46,13 +46,13 @@ func TestReplicasShareTheFolderOfFiles(t *testing.T) {
 		}
 	}
 	s := open(other, config.ModeSingle)
-	parts, ready := s.ready.parts()
+	parts, _ := s.ready.parts()
 	last := parts[len(parts)-1]
 	if last.OK || last.Name != "files" || !strings.Contains(last.Text, "mount the shared volume") {
 		t.Errorf("readiness says %+v", last)
 	}
 	s.ready.started.Store(true)
-	if _, ready = s.ready.parts(); !ready {
+	if _, ready := s.ready.parts(); !ready {
 		t.Error("a replica without files takes no work")
 	}
 	if c := CheckFiles(s.shared.off); c.Status != Bad || !strings.Contains(c.Text, "files, scripts and commands are off") {
@@ -113,6 +113,7 @@ func TestWorkingFolders(t *testing.T) {
 		{"a project's", two, &gate.RunContext{WorkingDirectory: "projects/p"}, "/f/projects/p", ""},
 		{"several people", two, nil, "", "several people"},
 		{"nobody", tool.Call{}, nil, "", "nobody asks"},
+		{"dots for an id", tool.Call{Scope: tool.Scope{Person: ".."}}, nil, "", "nobody asks"},
 		{"a strange id", tool.Call{Scope: tool.Scope{Person: "../x"}}, nil, "/f/people/..%2Fx", ""},
 		{"an absolute one below", one, &gate.RunContext{WorkingDirectory: "/f/projects/p"}, "/f/projects/p", ""},
 		{"outside", one, &gate.RunContext{WorkingDirectory: "/etc"}, "", "outside"},

@@ -7,11 +7,14 @@ import (
 	"time"
 
 	"herald/config"
+	"herald/core/command"
 	"herald/core/people"
+	"herald/core/project"
 	"herald/core/tool"
 	"herald/core/tool/gate"
 	"herald/core/tool/policy"
 	"herald/core/tool/stack"
+	"herald/skills"
 )
 
 // permissions are what a configuration says of calls; a new configuration makes new ones.
@@ -52,11 +55,23 @@ func (s *Service) fileRules() []gate.Rule { return s.permits.Load().rules }
 // book keeps the rules of the run time.
 func (s *Service) book() *policy.Book { return policy.NewBook(s.store, s.fileRules) }
 
+// ruleCommands are the commands about rights: rules, the group and the project of a conversation.
+func (s *Service) ruleCommands() []command.Spec {
+	x := &policy.Contexts{Store: s.store, Roles: func() gate.Roles { return s.permits.Load().roles }, Groups: func() []string {
+		var out []string
+		for _, g := range s.now.Load().Groups {
+			out = append(out, g.Name)
+		}
+		return out
+	}}
+	return slices.Concat(s.book().Commands(), x.Commands(), project.Commands(s.store, people.New(s.store).Name))
+}
+
 // openGate makes the gate before the tools, and puts in the rules that Herald brings for those that exist.
 func (s *Service) openGate(ctx context.Context, tools *tool.Registry) (*policy.Keeper, error) {
 	seeds := gate.Seeds(func(name string) bool {
 		_, ok := tools.Get(name)
-		return ok || slices.Contains(stack.Names(), name) || name == stack.DelegatePrefix+"*"
+		return ok || slices.Contains(stack.Names(), name) || slices.Contains(skills.ToolNames(), name) || name == stack.DelegatePrefix+"*"
 	})
 	if err := s.book().Seed(ctx, "seed-"+s.opts.NewID(), seeds); err != nil {
 		return nil, fmt.Errorf("the rules for tools could not be written to the store: %w", err)

@@ -74,6 +74,8 @@ type Options struct {
 	// Tools are further tools, and Allow the names of those that the gate lets through.
 	Tools []tool.Tool
 	Allow []string
+	// AlarmEvery is the pause between two looks for trouble that the admins are told of, a minute when it is 0; then trouble must last two minutes.
+	AlarmEvery time.Duration
 	// Lease overrides the configured lease of turns and deliveries when it is not 0.
 	Lease time.Duration
 }
@@ -88,6 +90,8 @@ type Service struct {
 	log     *slog.Logger
 	store   *observed
 	agents  *agents.Registry
+	authors *authors
+	vault   vault
 	router  *model.Router
 	metrics *metrics
 	ready   *readiness
@@ -131,10 +135,10 @@ func New(ctx context.Context, o Options) (*Service, error) {
 }
 
 func (s *Service) open(ctx context.Context) error {
-	s.opts.Secrets.Set(SecretsOf(s.cfg)...)
+	s.setSecrets(s.cfg)
 	s.metrics = newMetrics(s.opts.Version)
 	for _, step := range []func(context.Context) error{
-		s.openStore, s.openModels, s.openFiles, s.openIntake, s.openPlatforms, s.openEngines, s.openSockets,
+		s.openStore, s.openModels, s.openAuthors, s.openFiles, s.openIntake, s.openPlatforms, s.openEngines, s.openSockets,
 	} {
 		if err := step(ctx); err != nil {
 			return err
@@ -199,7 +203,7 @@ func (s *Service) openIntake(ctx context.Context) error {
 	policy := intake.Policy{Exchanges: in.BotExchanges, Window: in.BotWindow, Silence: in.BotSilence, Inbox: in.InboxLimit}
 	var err error
 	s.intake, err = intake.New(intake.Options{
-		Store: s.store, People: ppl, Commands: command.Default(s.book().Commands()...), Policy: s.policy(policy), NewID: s.opts.NewID, Log: s.log, Count: s.metrics.event,
+		Store: s.store, People: ppl, Commands: command.Default(s.ruleCommands()...), Policy: s.policy(policy), NewID: s.opts.NewID, Log: s.log, Count: s.metrics.event,
 	})
 	return err
 }
@@ -317,6 +321,7 @@ func (s *Service) controlHandler() http.Handler {
 		checks := CheckStore(r.Context(), s.store, time.Now)
 		checks = append(checks, CheckModels(r.Context(), s.now.Load(), s.router.Models(), r.URL.Query().Get("ask") != "")...)
 		checks = append(checks, CheckAgents(s.now.Load(), s.agents)...)
+		checks = append(checks, CheckAuthors(r.Context(), s.authors.skills, s.authors.tools, s.authors.runner)...)
 		checks = append(checks, CheckFiles(s.shared.off))
 		for i := range checks {
 			checks[i].Text = s.opts.Secrets.Clean(checks[i].Text)
