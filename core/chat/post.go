@@ -83,6 +83,8 @@ type Capabilities struct {
 	NonceFor time.Duration
 	// LookBack: Find can tell whether a post stands.
 	LookBack bool
+	// CommandMark is what stands before a command in a message, as people of the platform write it; "/" where it is empty.
+	CommandMark string
 	// TextLimit is the largest piece in the platform's own unit after rendering; 0 means none.
 	TextLimit int
 	// SendTimeout is how long a send may take; a repeat is not looked for sooner.

@@ -71,7 +71,7 @@ func (r *run) finish(ctx context.Context, text string) (done bool, err error) {
 			text = r.partial + "\n\n" + text // what was shown already stays
 		}
 	case t.Failure != nil:
-		how, text = "failed", failed(t.Failure)
+		how, text = "failed", failed(t.Failure, r.caps.CommandMark)
 		if t.Failure.Kind == session.SetAside {
 			how = "set aside"
 		}

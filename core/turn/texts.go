@@ -1,6 +1,7 @@
 package turn
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -60,9 +61,9 @@ func askText(w session.Wait) string {
 	return strings.TrimSpace(b.String())
 }
 
-// failed is what a person reads of a failure: a sentence, and the reference that `why` resolves.
-func failed(f *session.Failure) string {
-	return f.Reason + "\n\nReference `" + f.Ref + "`; `/why " + f.Ref + "` says more."
+// failed is what a person reads of a failure: a sentence, and the reference that `why` resolves. mark stands before a command where it is read.
+func failed(f *session.Failure, mark string) string {
+	return f.Reason + "\n\nReference `" + f.Ref + "`; `" + cmp.Or(mark, "/") + "why " + f.Ref + "` says more."
 }
 
 // reason is what a person is told of a model's failure.

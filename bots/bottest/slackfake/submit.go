@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"unicode/utf8"
 )
 
 // Submit sends a modal's form with the values of its inputs: block id → action id → state object, such as
@@ -15,12 +16,38 @@ func (s *Server) Submit(viewID, user string, values map[string]map[string]any) (
 	if v == nil || v.closed || v.home || v.user != user {
 		return Invoked{}, fmt.Errorf("submit view %s on the fake Slack: %s has no such modal open", viewID, user)
 	}
+	if err := v.fits(values); err != nil {
+		return Invoked{}, fmt.Errorf("submit view %s on the fake Slack: %w", viewID, err)
+	}
 	v.state = values
 	out := Invoked{Trigger: s.trigger(v.in.App, user)}
 	p := s.interactive("view_submission", v.in, user)
 	p["trigger_id"], p["view"], p["response_urls"] = out.Trigger, s.wireView(v), []any{}
 	out.ID = s.interaction(v.in, p, place{}, func(answer json.RawMessage) { s.submitted(v, answer) }).id
 	return out, nil
+}
+
+// fits holds what was typed to what Slack's client lets a person send: no input that is needed is empty, none is longer than its limit.
+func (v *view) fits(values map[string]map[string]any) error {
+	for _, b := range list(v.raw, "blocks") {
+		b, ok := b.(object)
+		if !ok || text(b, "type") != "input" {
+			continue
+		}
+		element, _ := b["element"].(object)
+		state, _ := values[text(b, "block_id")][text(element, "action_id")].(map[string]any)
+		typed, _ := state["value"].(string)
+		limit, _ := element["max_length"].(float64)
+		optional, _ := b["optional"].(bool)
+		switch {
+		case text(element, "type") != "plain_text_input":
+		case typed == "" && !optional:
+			return fmt.Errorf("the input %s is empty", text(b, "block_id"))
+		case limit > 0 && utf8.RuneCountInString(typed) > int(limit):
+			return fmt.Errorf("the input %s holds more than %d characters", text(b, "block_id"), int(limit))
+		}
+	}
+	return nil
 }
 
 // Text is the state of a text input, for [Server.Submit].

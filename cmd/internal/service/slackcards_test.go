@@ -121,11 +121,13 @@ func TestSlackTryAgain(t *testing.T) {
 		}, modeltest.Echo())
 	})
 	asked := r.slack.Say(slackfake.Say{Text: mention + "hello there"})
-	ts := ""
+	ts, ref := "", ""
 	r.wait("a failed answer with a button", func(v slackfake.View) bool {
 		for _, m := range v.Said(asked.Channel, asked.TS) {
 			if strings.Contains(string(m.Blocks), "Try again") {
 				ts = m.TS
+				_, ref, _ = strings.Cut(string(m.Blocks), "!herald why ")
+				ref, _, _ = strings.Cut(ref, "`")
 				return true
 			}
 		}
@@ -145,4 +147,9 @@ func TestSlackTryAgain(t *testing.T) {
 		t.Errorf("answers %q", got)
 	}
 	r.only(asked.Channel, asked.TS, 2)
+	// What the failed answer says to write resolves its reference.
+	r.slack.Say(slackfake.Say{Thread: asked.TS, Text: "!herald why " + ref})
+	if got := r.said(asked.Channel, asked.TS, 3); ref == "" || !strings.Contains(got[2], ref) || !strings.Contains(got[2], "It failed") {
+		t.Errorf("why %q: %q", ref, got)
+	}
 }
