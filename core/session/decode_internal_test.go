@@ -36,6 +36,14 @@ func plainEntries() []string {
 		`{"v":1,"kind":"user","id":"u","user":{"turn":"t","message_id":"m","order":"0","person":"p","text":"a\nb \u003cnote\u003e \"q\" \\ é 漢 😀"}}`,
 		`{"v":1,"kind":"model","id":"m","frame":"root","model":{"text":"yes","finish":"stop","usage":{"input":12,"cached":3,"output":4},"model":"big"}}`,
 		`{"v":1,"kind":"answered","id":"a","answered":{"turn":"t","delivery":"d","covers":[{"message_id":"m","order":"0","person":"p"},{"message_id":"n","order":"1"}]}}`,
+		`{"v":1,"kind":"opened","id":"o","open":{"session":"s","agent":"main","person":"p"}}`,
+		`{"v":1,"kind":"model","id":"m","model":{"calls":[{"id":"c","name":"look","arguments":{"a":["}",{"b":1.5e3}]},"read_only":true},{"id":"d","name":"x","arguments":{},"repeatable":true,"delegates":false}],"finish":"calls","usage":{"input":1},"model":"big"}}`,
+		`{"v":1,"kind":"call_started","id":"b","frame":"root","call":{"ids":["c","d"],"again":true}}`,
+		`{"v":1,"kind":"call_finished","id":"r","frame":"root","result":{"call":"c","status":"done","text":"it \"is\" so"}}`,
+		`{"v":1,"kind":"frame_pushed","id":"f","frame":"root","push":{"frame":"f1","agent":"helper","call":"c","prompt":"do it"}}`,
+		`{"v":1,"kind":"frame_popped","id":"g","frame":"f1","pop":{"status":"done","text":"done"}}`,
+		`{"v":1,"kind":"wait_ended","id":"w","outcome":{"wait":"w1","result":"approved","by":"p","text":"ok","message_id":"m","order":"7"}}`,
+		`{"v":1,"kind":"gated","id":"h","gate":{"call":"c","tool":"look","answer":"allow","rule":"seed"}}`,
 	}
 }
 
@@ -44,7 +52,9 @@ func oddEntries() []string {
 	return []string{
 		``, `{`, `null`, `{}`, `[]`, `{"v":01}`, `{"v":-1}`, `{"v":1.5}`, `{"v":1e2}`, `{"v":9999999999999999}`, `{"v":"1"}`, `{"v":1} `, `{ "v":1}`, `{"v":1,}`,
 		`{"V":1}`, `{"\u0076":1}`, `{"v":1,"extra":true}`, `{"v":1,"user":null}`, `{"v":1,"user":{"images":[]}}`, "{\"id\":\"a\nb\"}", "{\"id\":\"\xff\"}", `{"id":"\x"}`, `{"id":"a`,
-		`{"user":{"text":"a"},"user":{"name":"b"}}`, `{"model":{"calls":[]}}`, `{"model":{"cost":1}}`, `{"answered":{"covers":[]}}`, `{"answered":{"covers":[{"order":"1"}],"covers":[{}]}}`,
+		`{"user":{"text":"a"},"user":{"name":"b"}}`, `{"model":{"calls":[]}}`, `{"model":{"calls":[{"arguments":null}]}}`, `{"model":{"calls":[{"arguments":[]}]}}`, `{"model":{"calls":[{"arguments":{"a":1]}}]}}`,
+		`{"model":{"calls":[{"arguments":{"a" 1}}]}}`, `{"model":{"calls":[{"arguments":`, `{"model":{"calls":[{"extra":{}}]}}`, `{"call":{"ids":[]}}`, `{"call":{"ids":["a"],"ids":["b"]}}`, `{"call":{"again":tru}}`,
+		`{"result":{"groups":["a"]}}`, `{"gate":{},"gate":{}}`, `{"pop":null}`, `{"model":{"calls":[{"arguments":` + strings.Repeat(`{"a":`, 70) + `1` + strings.Repeat("}", 70) + `}]}}`, `{"model":{"cost":1}}`, `{"answered":{"covers":[]}}`, `{"answered":{"covers":[{"order":"1"}],"covers":[{}]}}`,
 	}
 }
 
