@@ -13,8 +13,9 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// fault is a problem of a file without its place in the folder.
+// fault is a problem of a file. path is the file below the agents' folder, "" for the one with the prompt.
 type fault struct {
+	path string
 	line int
 	text string
 }
@@ -22,42 +23,145 @@ type fault struct {
 func (f fault) Error() string { return f.text }
 
 func faultf(line int, format string, args ...any) error {
-	return fault{line, fmt.Sprintf(format, args...)}
+	return fault{line: line, text: fmt.Sprintf(format, args...)}
 }
 
-// parse reads one AGENT.md. It does no I/O. Its error is a fault.
-func parse(id string, src []byte) (Agent, error) {
-	head, body, err := split(src)
+// written is what stands in an agent's files.
+type written struct {
+	id string
+	// prompt is AGENT.md, or the flat file.
+	prompt []byte
+	// meta is meta.json, nil when there is none.
+	meta   []byte
+	layout Layout
+}
+
+// parse reads an agent's files. It does no I/O and resolves no includes. Its error is a fault. The notes say what a person should know though
+// the agent is good.
+func parse(w written) (a Agent, notes []fault, err error) {
+	sum := sha256.Sum256(append(append(bytes.Clone(w.prompt), 0), w.meta...))
+	a = Agent{ID: w.id, Layout: w.layout, InjectSkills: true, Hash: hex.EncodeToString(sum[:8])}
+	if w.meta != nil {
+		notes, err = a.parseMeta(w)
+	} else {
+		notes, err = a.parseFront(w)
+	}
 	if err != nil {
-		return Agent{}, err
+		return Agent{}, nil, err
 	}
-	sum := sha256.Sum256(src)
-	a := Agent{ID: id, Name: id, Prompt: body, Hash: hex.EncodeToString(sum[:8])}
-	if err := settings(&a, head); err != nil {
-		return Agent{}, err
+	if a.Name == "" {
+		a.Name = a.ID
 	}
-	if a.Type == "" {
-		return Agent{}, faultf(1, `the settings have no type; add the line "type: chat"`)
+	if a.Tools.All && len(a.Delegates) > 0 {
+		return Agent{}, nil, faultf(0, "tools: true and delegates exclude each other: list the tools that the agent needs beside its delegates")
 	}
 	if a.Prompt == "" {
-		return Agent{}, faultf(0, "there is no prompt behind the settings; write what the agent is to do")
+		return Agent{}, nil, faultf(0, "there is no prompt; write what the agent is to do")
 	}
-	return a, nil
+	return a, notes, nil
+}
+
+// parseMeta takes the settings from meta.json and the prompt from AGENT.md.
+func (a *Agent) parseMeta(w written) ([]fault, error) {
+	const name = metaName
+	in := func(err error) error {
+		f := err.(fault)
+		f.path = w.id + "/" + name
+		return f
+	}
+	text, err := plain(w.prompt)
+	if err != nil {
+		return nil, err
+	}
+	if head, _, err := split(text); err == nil && isSettings(head) {
+		return nil, faultf(1, "the agent has settings twice, here and in %s; keep one of both", name)
+	}
+	m, err := readMeta(w.meta)
+	if err != nil {
+		return nil, in(err)
+	}
+	notes, err := a.settings(m, 0)
+	if err != nil {
+		return nil, in(err)
+	}
+	for _, need := range []struct{ key, value, example string }{
+		{"type", string(a.Type), `"task"`}, {"name", a.Name, `"Researcher"`}, {"description", a.Description, `"What it does and what it returns"`},
+	} {
+		if need.value == "" {
+			return nil, in(faultf(1, `the settings have no %s; add "%s": %s`, need.key, need.key, need.example))
+		}
+	}
+	for i := range notes {
+		notes[i].path = w.id + "/" + name
+	}
+	if a.Prompt = strings.TrimSpace(text); len(a.Prompt) > maxPrompt {
+		return nil, faultf(0, "the prompt has %d bytes, at most %d", len(a.Prompt), maxPrompt)
+	}
+	return notes, nil
+}
+
+// isSettings reports whether a text between two fences can be meant as settings, not as a part of a prompt that begins with a rule.
+func isSettings(head string) bool {
+	var doc yaml.Node
+	err := yaml.Unmarshal([]byte(head), &doc)
+	return err != nil || len(doc.Content) > 0 && doc.Content[0].Kind == yaml.MappingNode
+}
+
+// parseFront takes settings and prompt from one file.
+func (a *Agent) parseFront(w written) ([]fault, error) {
+	text, err := plain(w.prompt)
+	if err != nil {
+		return nil, err
+	}
+	head, body, err := split(text)
+	if err != nil {
+		return nil, err
+	}
+	a.Prompt = body
+	var doc yaml.Node
+	if err := yaml.Unmarshal([]byte(head), &doc); err != nil {
+		// The parser may count line ends that no editor shows.
+		last := strings.Count(head, "\n") + 1
+		return nil, faultf(min(yamlLine(err), last), "the settings are not valid YAML: %s", yamlText(err))
+	}
+	var notes []fault
+	if len(doc.Content) > 0 {
+		m := doc.Content[0]
+		if m.Kind != yaml.MappingNode {
+			return nil, faultf(m.Line+1, `the settings must be lines of the form "key: value"`)
+		}
+		if notes, err = a.settings(m, 1); err != nil {
+			return nil, err
+		}
+	}
+	if a.Type == "" {
+		a.Type, a.TypeTaken = Task, true
+		why := "others delegate to it"
+		if len(a.Delegates) > 0 {
+			a.Type, why = Chat, "it has delegates"
+		}
+		notes = append(notes, fault{line: 1, text: fmt.Sprintf("the settings have no type; %s is taken, since %s", a.Type, why)})
+	}
+	return notes, nil
 }
 
 // lineEnds makes the line ends of all systems, which YAML counts as such too, LF.
 var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n")
 
-// split takes the file apart at its two fences: lines that are exactly "---", the first of them the first line.
-func split(src []byte) (head, body string, err error) {
+// plain is a file's text with LF line ends.
+func plain(src []byte) (string, error) {
 	src = bytes.TrimPrefix(src, []byte("\ufeff"))
 	if !utf8.Valid(src) {
-		return "", "", faultf(0, "the file is not UTF-8 text")
+		return "", faultf(0, "the file is not UTF-8 text")
 	}
-	text := lineEnds.Replace(string(src))
+	return lineEnds.Replace(string(src)), nil
+}
+
+// split takes a text apart at its two fences: lines that are exactly "---", the first of them the first line.
+func split(text string) (head, body string, err error) {
 	rest, ok := strings.CutPrefix(text, "---\n")
 	if !ok {
-		return "", "", faultf(1, `the file must begin with a line "---", its settings and another line "---"`)
+		return "", "", faultf(1, `the file must begin with a line "---", its settings and another line "---"; settings may also stand in a file %s beside %s`, metaName, fileName)
 	}
 	for line := range strings.Lines(rest) {
 		if strings.TrimSuffix(line, "\n") == "---" {
@@ -75,42 +179,33 @@ func split(src []byte) (head, body string, err error) {
 	return "", "", faultf(1, `the settings have no end: a line "---" is missing behind them`)
 }
 
-// settings reads the YAML between the fences into a. Values are taken from the nodes, so that they keep their text and
-// their line.
-func settings(a *Agent, head string) error {
-	var doc yaml.Node
-	if err := yaml.Unmarshal([]byte(head), &doc); err != nil {
-		// The parser may count line ends that no editor shows.
-		last := strings.Count(head, "\n") + 1
-		return faultf(min(yamlLine(err), last), "the settings are not valid YAML: %s", yamlText(err))
-	}
-	if len(doc.Content) == 0 {
-		return nil
-	}
-	m := doc.Content[0]
-	if m.Kind != yaml.MappingNode {
-		return faultf(m.Line+1, `the settings must be lines of the form "key: value"`)
-	}
+// settings reads a mapping into a. Values are taken from the nodes, so that they keep their text and their line; above is the number of
+// lines of the file in front of the nodes.
+func (a *Agent) settings(m *yaml.Node, above int) (notes []fault, err error) {
 	seen := map[string]bool{}
 	for i := 0; i+1 < len(m.Content); i += 2 {
 		k, v := m.Content[i], m.Content[i+1]
 		s, ok := lookup(k.Value)
 		if !ok {
-			text := fmt.Sprintf("there is no setting %q", short(k.Value))
-			if n := nearest(k.Value); n != "" {
-				text += fmt.Sprintf("; did you mean %q?", n)
-			}
-			return fault{k.Line + 1, text}
+			return nil, faultf(k.Line+above, "%s", unknown(k.Value))
 		}
 		if seen[s.key] {
-			return faultf(k.Line+1, "the setting %q stands twice", s.key)
+			return nil, faultf(k.Line+above, "the setting %q stands twice", s.key)
 		}
 		seen[s.key] = true
-		if err := s.set(a, v); err != nil {
-			return faultf(v.Line+1, "%s: %s", short(k.Value), err)
+		switch {
+		case s.refused != "":
+			return nil, faultf(k.Line+above, "%s: %s", short(k.Value), s.refused)
+		case s.idle != "":
+			notes = append(notes, fault{line: k.Line + above, text: fmt.Sprintf("%s changes nothing: %s", short(k.Value), s.idle)})
+		case isNull(v):
+		default:
+			if err := s.set(a, v); err != nil {
+				return nil, faultf(v.Line+above, "%s: %s", short(k.Value), err)
+			}
 		}
 	}
-	return nil
+	return notes, nil
 }
 
 // yamlLine finds the line that the parser's error names, counted in the file, whose first line is the fence.

@@ -23,6 +23,8 @@ type agentSource struct {
 	registry *agents.Registry
 	// clean takes secrets out of what an author wrote into a prompt.
 	clean func(string) string
+	// authors gives the index of skills and the ids of authors' tools.
+	authors *authors
 }
 
 // Agent is the agent of a frame as its file stands now.
@@ -31,18 +33,26 @@ func (s agentSource) Agent(ctx context.Context, of tool.Scope) (prompt.Agent, er
 	if err != nil {
 		return prompt.Agent{}, err
 	}
-	return prompt.Agent{
-		ID: a.ID, Text: s.clean(a.Prompt), Model: a.Model, Strength: a.Strength, Temperature: a.Temperature, MaxRounds: a.MaxSteps, Tools: wanted(a.Tools),
-	}, nil
+	out := prompt.Agent{
+		ID: a.ID, Text: s.clean(a.Prompt), Model: a.Model, Strength: a.Strength, Temperature: a.Temperature, Scope: a.Scope, MaxRounds: a.MaxSteps, Tools: wanted(a),
+	}
+	out.Tools = s.authors.names(a.ID, out.Tools)
+	if block := s.authors.index(a); block != "" {
+		out.Sections = append(out.Sections, s.clean(block))
+	}
+	return out, nil
 }
 
 // wanted is the engine's way to say which tools an agent wants: nil for the default set. Every tool that there is belongs to the
 // default set, so "all" means the same.
-func wanted(t agents.Tools) []string {
-	if t.All || !t.Chosen {
+func wanted(a agents.Agent) []string {
+	if !a.NoTools && (a.Tools.All || !a.Tools.Chosen) {
 		return nil
 	}
-	return append([]string{}, t.Names...)
+	if a.NoTools {
+		return []string{}
+	}
+	return append([]string{}, a.Tools.Names...)
 }
 
 // modelSource chooses models by the router.

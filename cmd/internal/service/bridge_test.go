@@ -60,15 +60,18 @@ func TestWanted(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name  string
-		tools agents.Tools
+		tools agents.Selector
 		want  []string
 	}{
-		{"nothing said", agents.Tools{}, nil},
-		{"all", agents.Tools{All: true}, nil},
-		{"none", agents.Tools{Chosen: true}, []string{}},
-		{"some", agents.Tools{Chosen: true, Names: []string{"recall"}}, []string{"recall"}},
+		{"nothing said", agents.Selector{}, nil},
+		{"all", agents.Selector{All: true}, nil},
+		{"none", agents.Selector{Chosen: true}, []string{}},
+		{"some", agents.Selector{Chosen: true, Names: []string{"recall"}}, []string{"recall"}},
 	} {
-		if got := wanted(tt.tools); (got == nil) != (tt.want == nil) || !slices.Equal(got, tt.want) {
+		if got := wanted(agents.Agent{Tools: tt.tools, NoTools: true}); got == nil || len(got) != 0 {
+			t.Errorf("%s, without tools: %#v", tt.name, got)
+		}
+		if got := wanted(agents.Agent{Tools: tt.tools}); (got == nil) != (tt.want == nil) || !slices.Equal(got, tt.want) {
 			t.Errorf("%s: %#v", tt.name, got)
 		}
 	}

@@ -145,7 +145,7 @@ func CheckAgents(cfg *config.Config, reg *agents.Registry) Checks {
 	var out Checks
 	for _, p := range reg.Problems() {
 		c := Check{Name: "agents", Status: Bad, Text: p.String(), Remedy: "correct it; the folder is read again by itself"}
-		if p.Kept {
+		if p.Kept || p.Bare {
 			c.Status = Warn
 		}
 		out = append(out, c)
