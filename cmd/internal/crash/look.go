@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"herald/core/conversation"
+	"herald/core/project"
 	"herald/core/store"
 )
 
@@ -83,7 +84,7 @@ const deadLetter = "dead letter"
 // undone is a line about a document that should not stand in a store at rest.
 func undone(d store.Doc) (string, error) {
 	switch d.Key {
-	case conversation.HeadKey:
+	case conversation.HeadKey, conversation.ContextKey, project.Key:
 		return "", nil
 	case conversation.CurrentKey:
 		var c conversation.Current

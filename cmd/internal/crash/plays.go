@@ -130,6 +130,9 @@ func playNew(ctx context.Context, s *scene) error {
 		return err
 	}
 	s.tell("t1", "/xyzzy")
+	for _, c := range []string{"/project create X", "/project archive", "/group default"} {
+		s.tell("t1", c)
+	}
 	s.say("t1", "b", verbPlain)
 	return nil
 }
