@@ -193,7 +193,21 @@ func replaceFile(path string, b []byte) error {
 // Index is the block <skills_index> of a system prompt: the skills that an agent may use, its own first, at most [MaxIndex]; "" when there
 // are none. It is the same text as long as the skills are the same.
 func (r *Registry) Index(agent string, sel Selector) string {
-	list := r.refresh().chosen(agent, sel)
+	s := r.refresh()
+	key := agent
+	if sel.Chosen {
+		key += "\x00" + strings.Join(sel.Names, "\x00")
+	}
+	if b, ok := s.blocks.Load(key); ok {
+		return b.(string)
+	}
+	b := block(s.chosen(agent, sel))
+	s.blocks.Store(key, b)
+	return b
+}
+
+// block lays the skills out for a prompt.
+func block(list []*Skill) string {
 	if len(list) == 0 {
 		return ""
 	}

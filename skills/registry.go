@@ -59,6 +59,8 @@ type snapshot struct {
 	owned    map[string][]*Skill
 	problems []Problem
 	seen     []look.Mark
+	// blocks keeps what Index made, by agent and selector: each round of each turn asks for it.
+	blocks sync.Map
 }
 
 // Open reads the folders. It does not fail: what is wrong stands in Problems.

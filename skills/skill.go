@@ -194,6 +194,15 @@ func (s *snapshot) chosen(agent string, sel Selector) []*Skill {
 	return out
 }
 
+// any reports whether an agent may use a skill at all.
+func (s *snapshot) any(agent string, sel Selector) bool {
+	usable := func(k *Skill) bool { return !k.broken && !k.Hidden }
+	if !sel.Chosen && len(s.owned[agent]) == 0 {
+		return slices.ContainsFunc(s.shared, usable)
+	}
+	return len(s.chosen(agent, sel)) > 0
+}
+
 // use finds one skill among those that an agent may use.
 func (s *snapshot) use(agent string, sel Selector, name string) (*Skill, bool) {
 	k, ok := s.find(agent, name)

@@ -62,7 +62,7 @@ func (u Use) Tools(ctx context.Context, s tool.Scope) ([]tool.Tool, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(u.Registry.refresh().chosen(s.Agent, sel)) == 0 {
+	if !u.Registry.refresh().any(s.Agent, sel) {
 		return nil, nil
 	}
 	return []tool.Tool{u.loadSkill(), u.loadReference(), u.executeScript()}, nil

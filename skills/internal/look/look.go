@@ -10,6 +10,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -60,14 +64,33 @@ func (p *Pace) Changed(marks []Mark, clock func() time.Time) bool {
 	if began.Before(p.next) {
 		return false
 	}
-	changed := false
-	for _, m := range marks {
-		if changed = !m.Equal(Of(m.Path)); changed {
-			break
-		}
-	}
+	changed := differ(marks)
 	p.next = began.Add(min(restFactor*clock().Sub(began), maxRest))
 	return changed
+}
+
+// few is how many files one look goes through by itself; more are shared out.
+const few = 256
+
+// differ reports whether one of the marks no longer holds.
+func differ(marks []Mark) bool {
+	differs := func(part []Mark) bool {
+		return slices.ContainsFunc(part, func(m Mark) bool { return !m.Equal(Of(m.Path)) })
+	}
+	if len(marks) <= few {
+		return differs(marks)
+	}
+	var any atomic.Bool
+	var wg sync.WaitGroup
+	for part := range slices.Chunk(marks, len(marks)/min(runtime.GOMAXPROCS(0), 8)+1) {
+		wg.Go(func() {
+			if differs(part) {
+				any.Store(true)
+			}
+		})
+	}
+	wg.Wait()
+	return any.Load()
 }
 
 // Problem is what is wrong with a file that Text could not read.
