@@ -46,6 +46,8 @@ type birth struct {
 	Turns int
 	// Grace is how long turns may go on at a stop.
 	Grace time.Duration
+	// Call is how long a call to the fake Slack may take.
+	Call time.Duration
 	// Inbox is how many messages may wait in a conversation; 0 is the default.
 	Inbox int
 }
@@ -99,7 +101,7 @@ func child(spec string) error {
 	}
 	platform := service.Platform{Name: "test", Open: b.connect(log, points)}
 	if b.Slack {
-		platform = service.Platform{Name: slack.Platform, Open: connectSlack(b.Platform, st, log, points)}
+		platform = service.Platform{Name: slack.Platform, Open: connectSlack(&b, st, log, points)}
 	}
 	tools := newTools(filepath.Join(b.Dir, effectsFile), points)
 	s, err := service.New(ctx, service.Options{

@@ -6,10 +6,10 @@
 // tools saw, and by what the store still holds.
 //
 //	crash [-sample N] [-seed S] [-store sqlite|redis|both] [-scenario NAME] [-only POINT] [-jobs N] [-v]
-//	crash -load N [-seed S] [-scenario NAME] [-v]
+//	crash -load N [-seed S] [-platform P] [-scenario NAME] [-v]
 //
-// With -load two replicas on one store are frozen, killed and restarted while N messages are said, alone and on a cluster; the store itself
-// is killed, and loses its replies.
+// With -load two or three replicas on one store are frozen, killed and restarted while N messages are said, alone, on a cluster and on the fake
+// Slack, whose sockets break; the store itself is killed, and loses its replies.
 //
 // The package must not know how turns, outbox or stores do their work.
 package main

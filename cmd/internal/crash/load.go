@@ -14,15 +14,18 @@ import (
 	"time"
 
 	"herald/bots/bottest/platform"
+	"herald/bots/bottest/slackfake"
 	"herald/core/store/redis/redistest"
 )
 
-// load is a story with many messages, two replicas and trouble.
+// load is a story with many messages, several replicas and trouble.
 type load struct {
 	name string
-	// cluster puts the store on three nodes, platform is byNonce or byLookBack.
+	// cluster puts the store on three nodes, platform is byNonce, byLookBack or onSlack.
 	cluster  bool
 	platform string
+	// replicas is how many there are; 0 is two.
+	replicas int
 	// rate is how many messages are said a second.
 	rate int
 	// fsync is Redis' appendfsync; "" is everysec.
@@ -52,10 +55,13 @@ func loads() []load {
 		// With everysec Redis answers before it writes while an earlier write is still being synced: only "always" survives its own kill -9.
 		{name: "Redis killed", platform: byNonce, fsync: "always", rate: 200, trouble: killRedis},
 		{name: "replies lost", platform: byLookBack, rate: 200, through: true, trouble: cutReplies},
+		{name: "three replicas", platform: byNonce, replicas: 3, rate: 200, through: true, trouble: together(troubles(freeze, kill, restart), cutReplies)},
+		{name: "freeze, kill, restart on Slack", platform: onSlack, rate: 150, trouble: together(troubles(freeze, kill, restart), breakSockets)},
+		{name: "rolling restart on Slack", platform: onSlack, rate: 150, trouble: troubles(restart)},
 	}
 }
 
-// fleet is two replicas with what is around them.
+// fleet is the replicas of a load with what is around them.
 type fleet struct {
 	all   []*scene
 	redis *redistest.Server // nil on a cluster
@@ -92,7 +98,7 @@ func (l *load) play(ctx context.Context, n int, seed uint64, log io.Writer) (r *
 		return nil, err
 	}
 	defer end()
-	if err := f.open(ctx, dir, l.platform, url); err != nil {
+	if err := f.open(ctx, dir, l.platform, url, max(l.replicas, 2)); err != nil {
 		return nil, errors.Join(err, f.close())
 	}
 	defer func() { err = errors.Join(err, f.close()) }()
@@ -102,6 +108,7 @@ func (l *load) play(ctx context.Context, n int, seed uint64, log io.Writer) (r *
 	beside.Go(func() { trouble = l.trouble(troubled, f) })
 	first := f.all[0]
 	sayAll(ctx, first, n, l.rate, seed)
+	first.release()
 	calm()
 	beside.Wait()
 	if trouble != nil {
@@ -145,14 +152,15 @@ func (l *load) store(ctx context.Context, f *fleet) (url string, end func(), err
 	return f.proxy.URL(), func() { f.proxy.Close(); stop() }, nil
 }
 
-func (f *fleet) open(ctx context.Context, dir, kind, url string) error {
+func (f *fleet) open(ctx context.Context, dir, kind, url string, replicas int) error {
 	first, err := open(ctx, filepath.Join(dir, "0"), kind, url, loadTimeout)
 	if err != nil {
 		return err
 	}
 	f.all = append(f.all, first)
-	second := first.another(filepath.Join(dir, "1"))
-	f.all = append(f.all, second)
+	for i := 1; i < replicas; i++ {
+		f.all = append(f.all, first.another(filepath.Join(dir, fmt.Sprint(i))))
+	}
 	for _, s := range f.all {
 		if err := os.Mkdir(s.birth.Dir, 0o700); err != nil {
 			return err
@@ -181,12 +189,21 @@ func (f *fleet) close() error {
 func (f *fleet) settle(ctx context.Context) []string {
 	s := f.all[0]
 	var p progress
-	err := poll(ctx, "every message is answered", func() bool { return p.look(s.plat) >= len(s.said) && s.plat.Counts().Unacked == 0 })
+	err := poll(ctx, "every message is answered", func() bool { return p.look(s) >= len(s.said) && s.unacked() == 0 })
 	if err != nil {
 		left, _ := s.now().look()
-		return append(left[:min(len(left), 10)], fmt.Sprintf("%v: %d of %d", err, p.look(s.plat), len(s.said)))
+		return append(left[:min(len(left), 10)], fmt.Sprintf("%v: %d of %d, %d not acknowledged", err, p.look(s), len(s.said), s.unacked()))
 	}
 	return s.quiet(ctx)
+}
+
+// unacked is how many events the platform still waits for.
+func (s *scene) unacked() int {
+	if s.slack != nil {
+		c := s.slack.Counts()
+		return c.Happened - c.Acked - c.GaveUp
+	}
+	return s.plat.Counts().Unacked
 }
 
 // progress counts the tokens that were answered so far, without looking at anything twice.
@@ -195,17 +212,32 @@ type progress struct {
 	seen map[string]bool
 }
 
-func (p *progress) look(s *platform.Server) int {
+func (p *progress) look(s *scene) int {
 	if p.seen == nil {
 		p.seen = map[string]bool{}
 	}
-	s.Look(func(v platform.View) {
+	see := func(text string) {
+		for _, t := range tokens.FindAllString(text, -1) {
+			p.seen[t] = true
+		}
+	}
+	if s.slack != nil {
+		s.slack.Look(func(v slackfake.View) {
+			all := v.Journal()
+			for _, r := range all[p.next:] {
+				if r.Kind == slackfake.Sent || r.Kind == slackfake.Edited {
+					see(r.Text)
+				}
+			}
+			p.next = len(all)
+		})
+		return len(p.seen)
+	}
+	s.plat.Look(func(v platform.View) {
 		all := v.Journal()
 		for _, r := range all[p.next:] {
 			if r.Kind == platform.Sent || r.Kind == platform.Edited {
-				for _, t := range tokens.FindAllString(r.Text, -1) {
-					p.seen[t] = true
-				}
+				see(r.Text)
 			}
 		}
 		p.next = len(all)
@@ -237,13 +269,77 @@ func sayAll(ctx context.Context, s *scene, n, rate int, seed uint64) {
 			}
 			thread, token := fmt.Sprintf("t%d", rng.IntN(loadThreads)), fmt.Sprintf("m%d", i)
 			s.said = append(s.said, said{thread, token, 1, 1})
-			told := s.plat.Post(platform.Say{Channel: channel, Thread: thread, Text: "#" + token + " " + verb, Direct: true, Copies: copies})
-			events = append(events, told.Event)
+			events = append(events, s.throw(thread, token, verb, copies, rng.IntN(20) == 0)...)
 			if rng.IntN(20) == 0 {
-				_ = s.plat.Deliver(events[rng.IntN(len(events))]) // the event is one that the platform made
+				s.repeat(events[rng.IntN(len(events))])
 			}
 		}
 	}
+}
+
+// throw says a message many of which are said at once. late keeps its events back, on a platform that can turn them round, until the next message.
+func (s *scene) throw(thread, token, verb string, copies int, late bool) (events []string) {
+	text := "#" + token + " " + verb
+	if s.slack == nil {
+		return []string{s.plat.Post(platform.Say{Channel: channel, Thread: thread, Text: text, Direct: true, Copies: copies}).Event}
+	}
+	late = late && copies == 1
+	told := s.slack.say(thread, text, late, copies)
+	s.slack.tokens[told.TS] = "#" + token
+	if late {
+		s.slack.late = append(s.slack.late, told.Events...)
+		return told.Events
+	}
+	s.release()
+	return told.Events
+}
+
+// release delivers what was kept back.
+func (s *scene) release() {
+	if s.slack != nil {
+		s.slack.Deliver(s.slack.late...)
+		s.slack.late = nil
+	}
+}
+
+// repeat delivers an event that the platform made once more.
+func (s *scene) repeat(event string) {
+	if s.slack != nil {
+		s.slack.Again(event)
+		return
+	}
+	_ = s.plat.Deliver(event)
+}
+
+// together makes several troubles at the same time.
+func together(all ...func(context.Context, *fleet) error) func(context.Context, *fleet) error {
+	return func(ctx context.Context, f *fleet) error {
+		errs := make([]error, len(all))
+		var beside sync.WaitGroup
+		for i, trouble := range all {
+			beside.Go(func() { errs[i] = trouble(ctx, f) })
+		}
+		beside.Wait()
+		return errors.Join(errs...)
+	}
+}
+
+// breakSockets ends Slack's sockets in every way, one after the other.
+func breakSockets(ctx context.Context, f *fleet) error {
+	w := f.all[0].slack
+	for i := 0; pause(ctx, 700*time.Millisecond); i++ {
+		switch i % 4 {
+		case 0:
+			w.CutFrame("")
+		case 1:
+			w.Disconnect("", "refresh_requested")
+		case 2:
+			w.Sever("")
+		case 3:
+			w.Disconnect("", "too_many_websockets")
+		}
+	}
+	return nil
 }
 
 // troubles makes trouble of each kind in turn, for one replica after the other.

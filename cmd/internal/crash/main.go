@@ -7,6 +7,8 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
+	"strings"
 	"syscall"
 )
 
@@ -34,7 +36,7 @@ func command(ctx context.Context, args []string, out, errs io.Writer) int {
 	fs.StringVar(&o.only, "only", "", "die at this point only, as \"after send 1\"")
 	fs.IntVar(&o.jobs, "jobs", 6, "cases side by side")
 	fs.BoolVar(&o.verbose, "v", false, "print every case, and the log of those that failed")
-	messages := fs.Int("load", 0, "instead of the matrix, put two replicas through trouble under so many messages")
+	messages := fs.Int("load", 0, "instead of the matrix, put replicas through trouble under so many messages")
 	if err := fs.Parse(args); err != nil {
 		return 2
 	}
@@ -82,7 +84,7 @@ func command(ctx context.Context, args []string, out, errs io.Writer) int {
 func playLoads(ctx context.Context, n int, o settings, errs io.Writer) int {
 	code, played := 0, 0
 	for _, l := range loads() {
-		if o.scenario != "" && o.scenario != l.name {
+		if o.scenario != "" && o.scenario != l.name || !slices.Contains(o.platforms, l.platform) {
 			continue
 		}
 		played++
@@ -102,7 +104,7 @@ func playLoads(ctx context.Context, n int, o settings, errs io.Writer) int {
 		}
 	}
 	if played == 0 {
-		fmt.Fprintf(errs, "crash: there is no load %q\n", o.scenario)
+		fmt.Fprintf(errs, "crash: there is no load %q on %s\n", o.scenario, strings.Join(o.platforms, ", "))
 		return 1
 	}
 	return code

@@ -103,7 +103,7 @@ func open(ctx context.Context, dir, kind, store string, timeout time.Duration) (
 		return nil, err
 	}
 	s.stopFake = stop
-	s.birth = birth{Dir: dir, Platform: address, Slack: kind == onSlack, Model: url, Store: store, Lease: lease, Grace: 5 * time.Second}
+	s.birth = birth{Dir: dir, Platform: address, Slack: kind == onSlack, Model: url, Store: store, Lease: lease, Call: timeout, Grace: 5 * time.Second}
 	return s, nil
 }
 

@@ -26,6 +26,9 @@ type slackWorld struct {
 	*slackfake.Server
 	roots map[string]string // thread of the story → timestamp of its first message
 	lost  map[string]bool   // events that Slack never delivers
+	// Of a load: the tokens of messages by their timestamps, and events that are kept back until the next message.
+	tokens map[string]string
+	late   []string
 }
 
 // toApp begins what is said to the app.
@@ -40,7 +43,7 @@ func openSlack(ctx context.Context) (*slackWorld, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &slackWorld{s, map[string]string{}, map[string]bool{}}, nil
+	return &slackWorld{Server: s, roots: map[string]string{}, lost: map[string]bool{}, tokens: map[string]string{}}, nil
 }
 
 // say makes Alice mention the app: the first message of a thread is its root.
@@ -110,17 +113,17 @@ func (w *slackWorld) approve(m *platform.Message) {
 }
 
 // connectSlack opens the adapter that ships against a fake Slack, with points around calls and before acknowledgements.
-func connectSlack(url string, st store.Store, log *slog.Logger, points *failpoint.Points) func(chat.Receiver) (service.Connection, error) {
+func connectSlack(b *birth, st store.Store, log *slog.Logger, points *failpoint.Points) func(chat.Receiver) (service.Connection, error) {
 	return func(r chat.Receiver) (service.Connection, error) {
 		a, err := slack.New(slack.Options{
-			BotToken: slackfake.BotToken, AppToken: slackfake.AppToken, APIURL: url, Receiver: acking{r, points}, Log: log,
+			BotToken: slackfake.BotToken, AppToken: slackfake.AppToken, APIURL: b.Platform, Receiver: acking{r, points}, Log: log,
 			Joined: service.SlackJoined(st), Active: service.SlackActive(st), Sentence: intake.Sentence,
 			Backoff: 20 * time.Millisecond, BackoffMax: 100 * time.Millisecond, BackfillPace: often,
 		})
 		if err != nil {
 			return nil, err
 		}
-		return failpoint.Adapter(hasty{a}, points), nil
+		return failpoint.Adapter(hasty{a, b.Call}, points), nil
 	}
 }
 
@@ -141,12 +144,15 @@ func (a acking) Receive(ctx context.Context, in *chat.Inbound) (chat.Outcome, er
 
 // hasty is the adapter with the times and sizes of the stories: a call takes as long as one to the test platform may, and a long answer
 // makes several messages.
-type hasty struct{ *slack.Adapter }
+type hasty struct {
+	*slack.Adapter
+	timeout time.Duration
+}
 
 // Capabilities implements [chat.Adapter].
 func (h hasty) Capabilities(c chat.Conversation) chat.Capabilities {
 	out := h.Adapter.Capabilities(c)
-	out.SendTimeout, out.EditEvery, out.TextLimit = sendTimeout, 100*time.Millisecond, textLimit
+	out.SendTimeout, out.EditEvery, out.TextLimit = h.timeout, 100*time.Millisecond, textLimit
 	return out
 }
 
@@ -159,14 +165,14 @@ func (h hasty) Cut(_ chat.Conversation, text string) []string {
 
 // Send implements [chat.Adapter].
 func (h hasty) Send(ctx context.Context, p *chat.Post) (chat.Receipt, error) {
-	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
+	ctx, cancel := context.WithTimeout(ctx, h.timeout)
 	defer cancel()
 	return h.Adapter.Send(ctx, p)
 }
 
 // Edit implements [chat.Adapter].
 func (h hasty) Edit(ctx context.Context, p *chat.Post, r chat.Receipt, final bool) error {
-	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
+	ctx, cancel := context.WithTimeout(ctx, h.timeout)
 	defer cancel()
 	return h.Adapter.Edit(ctx, p, r, final)
 }
