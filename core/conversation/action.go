@@ -61,7 +61,9 @@ const (
 type Copy struct {
 	V    int             `json:"v"`
 	Wait string          `json:"wait"`
-	To   chat.IdentityID `json:"to"`
+	To   chat.IdentityID `json:"to,omitempty"`
+	// At is the conversation for a copy that is for no account's direct messages.
+	At store.Partition `json:"at,omitempty"`
 	// Person is who asked for the call.
 	Person string `json:"person"`
 	// Delivery is the card, of a copy that begins; How says how the wait ended, of one that ends.

@@ -13,6 +13,8 @@
 //	sent        <delivery>           a settled delivery                           outbox
 //	wait        <wait>               an approval, question or timer, its outcome  the turn's holder; clicks
 //	waited      <wait>               a wait that is over                          the turn's holder
+//	session     task                 what a task is begun with, in its own place  handover takers
+//	task        <task>               a task that was begun here, and its state    the turn's holder; handover takers
 //	handover    <id>                 what this partition owes another             whoever causes it; handover worker
 //	turn        <turn>               the record of a finished turn, for why       the turn's holder
 //	again       <turn>               a failed turn that was started over          clicks

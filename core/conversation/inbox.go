@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"herald/core/chat"
+	"herald/core/session"
 	"herald/core/store"
 )
 
@@ -19,6 +20,8 @@ type Message struct {
 	Text      string      `json:"text"`
 	Files     []chat.File `json:"files,omitempty"`
 	Direct    bool        `json:"direct,omitempty"`
+	// Task is set in what a task came to: a message that no person has written and no platform knows.
+	Task *session.TaskEnd `json:"task,omitempty"`
 }
 
 // Key is the document's key: the inbox lists in the platform's order.

@@ -23,6 +23,7 @@ const (
 	Waits     = "wait"
 	Waited    = "waited"
 	Handovers = "handover"
+	Tasks     = "task"
 	Turns     = "turn"
 	Again     = "again"
 	Copies    = "copy"

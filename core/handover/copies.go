@@ -24,26 +24,31 @@ type Copies struct {
 // Take implements [Taker].
 func (t Copies) Take(ctx context.Context, from store.Partition, owed *conversation.Owed) (bool, error) {
 	var c conversation.Copy
-	if err := json.Unmarshal(owed.Data, &c); err != nil || c.Wait == "" || c.To == "" || c.Person == "" || owed.Kind == conversation.CopyKind && (c.Delivery == nil || c.Delivery.ID == "") {
+	if err := json.Unmarshal(owed.Data, &c); err != nil || c.Wait == "" || c.To == "" && c.At == "" || c.Person == "" || owed.Kind == conversation.CopyKind && (c.Delivery == nil || c.Delivery.ID == "") {
 		return false, fmt.Errorf("take the card %s of %s: it names no wait or nobody, or is no JSON: %w", owed.ID, from, errors.Join(ErrMalformed, err))
 	}
 	if c.V > conversation.Version {
 		return false, fmt.Errorf("take the card %s of %s: version %d: %w", owed.ID, from, c.V, conversation.ErrNewer)
 	}
-	at, err := t.Open(ctx, c.To)
-	if err != nil {
-		kind := ErrBusy
-		if _, no := errors.AsType[*chat.Refused](err); no {
-			kind = ErrGone
+	p := c.At
+	if p == "" {
+		at, err := t.Open(ctx, c.To)
+		if err != nil {
+			kind := ErrBusy
+			if _, no := errors.AsType[*chat.Refused](err); no {
+				kind = ErrGone
+			}
+			return false, fmt.Errorf("take the card %s of %s to %s: %w", owed.ID, from, c.To, errors.Join(kind, err))
 		}
-		return false, fmt.Errorf("take the card %s of %s to %s: %w", owed.ID, from, c.To, errors.Join(kind, err))
+		p = conversation.Partition(at)
 	}
-	p := conversation.Partition(at)
 	if owed.Kind == conversation.CopyEndKind {
 		return t.end(ctx, from, p, &c)
 	}
-	if err := t.Note(ctx, c.Person, p); err != nil {
-		return false, err
+	if c.At == "" { // in the conversation that they asked in their words stand already
+		if err := t.Note(ctx, c.Person, p); err != nil {
+			return false, err
+		}
 	}
 	key := conversation.CopiedKey(c.Wait)
 	return taken(t.Store.Commit(ctx, store.Commit{

@@ -69,6 +69,8 @@ type (
 		Agent   string `json:"agent"`
 		// Person is who opened it.
 		Person string `json:"person,omitempty"`
+		// Pad is the scratchpad that the session begins with.
+		Pad []PadLine `json:"pad,omitempty"`
 	}
 	// Said is a message of a person that the turn takes in. Turn names the turn: the first message of one begins it.
 	Said struct {
@@ -79,6 +81,8 @@ type (
 		Name      string        `json:"name,omitempty"`
 		Text      string        `json:"text"`
 		Images    []model.Image `json:"images,omitempty"`
+		// Task is set where the message is what a task came to, which ran beside the session; Text is its result.
+		Task *TaskEnd `json:"task,omitempty"`
 		// Files are what came with it, Images those of them that are pictures. What was read of them stands here, so that nothing is fetched twice.
 		Files []File `json:"files,omitempty"`
 	}
@@ -88,6 +92,15 @@ type (
 		MIME    string `json:"mime,omitempty"`
 		Text    string `json:"text,omitempty"`
 		Problem string `json:"problem,omitempty"`
+	}
+	// TaskEnd is how a task ended that ran beside the session.
+	TaskEnd struct {
+		ID     string `json:"id"`
+		Agent  string `json:"agent"`
+		Title  string `json:"title"`
+		Status Status `json:"status"`
+		// Pad are the lines of the scratchpad that it has written.
+		Pad []PadLine `json:"pad,omitempty"`
 	}
 	// Answer is what the model said in a round.
 	Answer struct {

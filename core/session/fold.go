@@ -75,6 +75,7 @@ func (s *State) open(e Event) {
 	agent := ""
 	if e.Open != nil {
 		s.Session, s.Agent, s.Opener, agent = e.Open.Session, e.Open.Agent, e.Open.Person, e.Open.Agent
+		s.Pad = slices.Clone(e.Open.Pad)
 	}
 	s.Frames = []Frame{{ID: rootFrame, Agent: agent}}
 }
@@ -106,6 +107,11 @@ func (s *State) said(m *Said) {
 		s.Frames = []Frame{{ID: rootFrame, Agent: s.Agent}}
 	}
 	s.turn(m.Turn).cover(Cover{MessageID: m.MessageID, Order: m.Order, Person: m.Person})
+	if m.Task != nil {
+		for _, l := range m.Task.Pad {
+			s.Pad = PadWith(s.Pad, l)
+		}
+	}
 	r := s.Root()
 	r.Unseen, r.Final = true, nil
 }

@@ -28,6 +28,8 @@ type Scope struct {
 	// Askers are all persons whose messages the turn answers, Person among them: the call has the rights that all of them have.
 	Askers       []string
 	Conversation chat.Conversation
+	// Task is the task that the session is, one that runs beside the conversation that began it; "" for others.
+	Task string
 	// Direct: only the person and Herald read the conversation.
 	Direct bool
 	// Unattended: nobody is there who could decide, so that a call which needs a person is refused at once.
@@ -75,6 +77,8 @@ type Result struct {
 	Wait *session.Wait
 	// Push, when set, begins a child frame; what its agent answers becomes the result. Only a tool that declares Delegates may push.
 	Push *Push
+	// Task, when set, begins a task beside the turn; its result comes later as a message. Only a tool that declares Delegates may begin one.
+	Task *Task
 	// Pad is a line that the call writes into the session's scratchpad; Groups are groups of tools that it opens for its frame.
 	Pad    *session.PadLine
 	Groups []string
@@ -87,6 +91,11 @@ type Push struct {
 	Agent, Prompt string
 	// Client is the configured model that was asked for, "" for the agent's own.
 	Client string
+}
+
+// Task is a task that an agent works on beside the turn.
+type Task struct {
+	Agent, Client, Title, Prompt string
 }
 
 // Debt is a handover: Kind chooses the taker, To is the partition.

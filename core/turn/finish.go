@@ -78,6 +78,9 @@ func (r *run) finish(ctx context.Context, text string) (done bool, err error) {
 	case strings.TrimSpace(text) == "":
 		text = textEmpty
 	}
+	if r.task != nil && t.Failure != nil {
+		text = t.Failure.Reason // the reference is in the log; nobody reads this but an agent
+	}
 	d := r.settleAnswer(text)
 	if t.Cancel == nil && t.Failure != nil && r.caps.Cards {
 		d.Card = retryCard(t.ID)
@@ -100,7 +103,7 @@ func (r *run) finish(ctx context.Context, text string) (done bool, err error) {
 	}
 	ops := append(ends, store.Put{Key: rec.Key(), Value: conversation.Encode(rec)})
 	ops = r.cleared(append(ops, r.release(len(r.inbox) > 0 || len(r.controls) > 0, time.Time{}))...)
-	res, err := r.say(ctx, d, head, events, ops)
+	res, err := r.tell(ctx, d, head, events, ops)
 	if err != nil {
 		r.cur.LastTurn, r.cur.Told, r.cur.Held, r.cur.Handed = cur.LastTurn, cur.Told, cur.Held, cur.Handed
 		return false, err
@@ -110,6 +113,14 @@ func (r *run) finish(ctx context.Context, text string) (done bool, err error) {
 	}
 	r.log.Info("turn ended", "turn", t.ID, "how", how, "delivery", d.ID, "messages", len(t.Covers), "rounds", t.Rounds, "claim_attempt", r.claim.Attempt)
 	return true, nil
+}
+
+// tell commits the end of a turn with what it came to: its delivery, or what is owed to the conversation that began the task.
+func (r *run) tell(ctx context.Context, d *conversation.Delivery, head bool, events []session.Event, ops []store.Op) (store.Result, error) {
+	if r.task != nil {
+		return r.finishTask(ctx, d.Text, events, ops)
+	}
+	return r.say(ctx, d, head, events, ops)
 }
 
 // say commits the end of a turn with its delivery, and hands the delivery to the outbox at once when nothing else waits there.

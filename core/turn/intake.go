@@ -29,12 +29,16 @@ func (r *run) open(person string) {
 	if bound := tool.Bound(r.gate).Agent; bound != "" {
 		agent = bound
 	}
+	var pad []session.PadLine
+	if r.task != nil {
+		agent, pad = r.task.Agent, r.task.Pad
+	}
 	if r.reopen != nil && r.reopen.Agent != "" {
 		agent = r.reopen.Agent
 	}
 	id := conversation.ID("s", string(r.p), strconv.FormatInt(r.lastSeq+1, 10))
 	r.cur.LogFrom = r.lastSeq + 1
-	r.stage(session.Event{Kind: session.Opened, ID: "open/" + id, Open: &session.Open{Session: id, Agent: agent, Person: person}})
+	r.stage(session.Event{Kind: session.Opened, ID: "open/" + id, Open: &session.Open{Session: id, Agent: agent, Person: person, Pad: pad}})
 }
 
 // look applies what the last read brought: controls, outcomes of waits, messages.
@@ -97,7 +101,7 @@ func (r *run) applyWaits(ctx context.Context) error {
 
 // reply is the next message of the person who was asked, as an outcome: its text, or the choice that it numbers.
 func (r *run) reply(w session.Wait) *session.Outcome {
-	i := slices.IndexFunc(r.inbox, func(m conversation.Message) bool { return w.Person == "" || m.Person == w.Person })
+	i := slices.IndexFunc(r.inbox, func(m conversation.Message) bool { return m.Task == nil && (w.Person == "" || m.Person == w.Person) })
 	if i < 0 {
 		return nil
 	}
@@ -149,7 +153,7 @@ func (r *run) takeMessages() {
 		}
 		with := r.attached[m.MessageID]
 		r.stage(session.Event{Kind: session.UserSaid, ID: "said/" + m.MessageID, User: &session.Said{
-			Turn: turn, MessageID: m.MessageID, Order: m.Order, Person: m.Person, Name: name, Text: m.Text, Images: with.images, Files: with.files,
+			Turn: turn, MessageID: m.MessageID, Order: m.Order, Person: m.Person, Name: name, Text: m.Text, Images: with.images, Files: with.files, Task: m.Task,
 		}})
 		r.ops = append(r.ops, store.Delete{Key: m.Key()})
 	}
@@ -177,7 +181,7 @@ func (r *run) tellWaiting() {
 	w := r.state.Waits[0]
 	told := make(map[string]bool)
 	for _, m := range r.inbox {
-		if told[m.Person] || slices.Contains(r.cur.Told, w.ID+"/"+m.Person) {
+		if m.Task != nil || told[m.Person] || slices.Contains(r.cur.Told, w.ID+"/"+m.Person) {
 			continue
 		}
 		told[m.Person] = true

@@ -28,7 +28,7 @@ type liveWriter struct {
 }
 
 func (r *run) liveWriter(root bool) *liveWriter {
-	return &liveWriter{r: r, on: root && r.caps.Edits && r.LiveAfter >= 0, begin: r.Clock()}
+	return &liveWriter{r: r, on: root && r.task == nil && r.caps.Edits && r.LiveAfter >= 0, begin: r.Clock()}
 }
 
 // write adds text and shows it when it is time to.
@@ -103,9 +103,9 @@ func (r *run) openLive(ctx context.Context, text string) error {
 // newAnswer is the delivery of the turn's answer, still without text.
 func (r *run) newAnswer() *conversation.Delivery {
 	t := r.state.Turn
-	d := &conversation.Delivery{ID: deliveryID(t.ID), Kind: conversation.Answer, Turn: t.ID, Covers: t.Covers, After: r.cur.BeganAt}
-	if n := len(t.Covers); n > 0 {
-		d.ReplyTo = t.Covers[n-1].MessageID
+	d := &conversation.Delivery{ID: deliveryID(t.ID), Kind: conversation.Answer, Turn: t.ID, Covers: conversation.OnPlatform(t.Covers), After: r.cur.BeganAt}
+	if n := len(d.Covers); n > 0 {
+		d.ReplyTo = d.Covers[n-1].MessageID
 	}
 	return d
 }

@@ -28,9 +28,21 @@ func (e *Engine) load(ctx context.Context, claim store.Claim) (*run, error) {
 	if r.ad == nil {
 		return nil, fmt.Errorf("conversation %s: no adapter serves %s; configure it, or wait for the replica that does", conv.Key(), conv.Workspace)
 	}
-	r.caps = r.ad.Capabilities(conv)
 	r.since = e.Clock()
-	as, err := e.Store.Read(ctx, append(r.news(),
+	queries := r.news()
+	if conversation.IsTask(conv) {
+		as, err := e.Store.Read(ctx, store.Get{Partition: p, Key: conversation.TaskKey})
+		if err != nil {
+			return nil, fmt.Errorf("load %s: %w", p, err)
+		}
+		if doc, ok := as[0].Doc(); ok {
+			if err := r.place(doc); err != nil {
+				return nil, err
+			}
+		}
+	}
+	r.caps = r.ad.Capabilities(r.conv)
+	as, err := e.Store.Read(ctx, append(queries,
 		store.Get{Partition: p, Key: conversation.CurrentKey},
 		store.Get{Partition: p, Key: conversation.SuspectKey},
 		store.List{Partition: p, Collection: conversation.Outgoing},

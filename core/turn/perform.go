@@ -325,6 +325,9 @@ func (r *run) endCall(ctx context.Context, o outcome) error {
 		owed := &conversation.Owed{ID: fmt.Sprintf("%s.%d", o.d.Call, i), Kind: debt.Kind, To: store.Partition(debt.To), Data: debt.Data, At: r.now()}
 		ops = append(ops, conversation.Owe(r.p, owed)...)
 	}
+	if t := o.result.Task; t != nil && o.status == session.Done {
+		return r.beginTask(ctx, o.d, *t)
+	}
 	if p := o.result.Push; p != nil && o.status == session.Done {
 		return r.push(ctx, o.d, *p)
 	}
@@ -409,7 +412,7 @@ func (r *run) ask(w session.Wait) []store.Op {
 	if r.caps.Cards {
 		d.Card = r.waitCard(w)
 	}
-	return conversation.Say(r.p, d)
+	return r.saying(d, w)
 }
 
 // questionOpen reports whether a question of the session waits for its answer: the next one is asked after it, so that an answer has one meaning.

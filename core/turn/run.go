@@ -23,10 +23,13 @@ type run struct {
 	*Engine
 	claim store.Claim
 	p     store.Partition
-	conv  chat.Conversation
-	ad    chat.Adapter
-	caps  chat.Capabilities
-	log   *slog.Logger
+	// conv is the conversation that the turn is for: of a task the one that began it.
+	conv chat.Conversation
+	// task is what the task was begun with whose partition this is, nil for others.
+	task *conversation.TaskStart
+	ad   chat.Adapter
+	caps chat.Capabilities
+	log  *slog.Logger
 
 	// mu guards what follows while decisions are performed side by side.
 	mu      sync.Mutex
@@ -115,6 +118,9 @@ func (r *run) agent(ctx context.Context, f *session.Frame) (prompt.Agent, error)
 	}
 	if f.Client != "" {
 		a.Model = f.Client
+	}
+	if r.task != nil && f.ID == r.state.Root().ID && r.task.Client != "" {
+		a.Model = r.task.Client
 	}
 	if r.agents == nil {
 		r.agents = make(map[string]prompt.Agent, 1)

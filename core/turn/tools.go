@@ -13,6 +13,9 @@ func (r *run) scope(f *session.Frame) tool.Scope {
 	s := tool.Scope{
 		Agent: f.Agent, Frame: f.ID, Depth: f.Depth, Session: r.state.Session, Conversation: r.conv, Direct: r.direct(), Groups: f.Groups,
 	}
+	if r.task != nil {
+		s.Depth, s.Task, s.Askers = s.Depth+len(r.task.Callers), r.task.ID, slices.Clone(r.task.Askers)
+	}
 	if t := r.state.Turn; t != nil {
 		s.Turn, s.Person = t.ID, t.Person()
 		for _, cv := range t.Covers {
@@ -32,6 +35,11 @@ func (r *run) callers(f *session.Frame) []*session.Frame {
 			break
 		}
 		up = append(up, f)
+	}
+	if r.task != nil {
+		for _, agent := range slices.Backward(r.task.Callers) {
+			up = append(up, &session.Frame{ID: "caller/" + agent, Agent: agent})
+		}
 	}
 	slices.Reverse(up)
 	return up

@@ -132,6 +132,7 @@ func (s *Service) openHandover(e *engines, lease time.Duration) error {
 		Takers: map[string]handover.Taker{
 			handover.MessageKind: handover.Messages{Store: s.store, Inbox: s.cfg.Intake.InboxLimit},
 			conversation.CopyKind: s.copies(), conversation.CopyEndKind: s.copies(),
+			conversation.TaskKind: handover.Tasks{Store: s.store}, conversation.TaskResultKind: handover.Tasks{Store: s.store},
 		},
 	}, worker.Options{Holder: s.holder, Lease: lease, Poll: poll, Grace: grace(min(s.cfg.ShutdownGrace, lastSends))})
 	return err

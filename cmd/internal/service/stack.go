@@ -3,8 +3,13 @@ package service
 import (
 	"context"
 	"fmt"
+	"strings"
+	"time"
 
+	"herald/core/conversation"
 	"herald/core/prompt"
+	"herald/core/session"
+	"herald/core/store"
 	"herald/core/tool"
 	"herald/core/tool/gate"
 	"herald/core/tool/stack"
@@ -36,7 +41,8 @@ func (d directory) List(context.Context) []stack.Info {
 // stack are the engine's own tools.
 func (s *Service) stack(tools *tool.Registry) *stack.Source {
 	return stack.New(stack.Options{
-		Agents: directory{agentSource{s.agents, s.opts.Secrets.Clean, s.authors}}, Groups: tools.Groups,
+		Agents: directory{agentSource{s.agents, s.opts.Secrets.Clean}}, Groups: tools.Groups, Async: true,
+		Lists: map[string]func(context.Context, tool.Scope) (string, error){"tasks": s.listTasks},
 		Resolve: func(a prompt.Agent) error {
 			if a.Model == "" {
 				return nil // a choice by strength always finds one, or says at the call that none is configured
@@ -47,6 +53,31 @@ func (s *Service) stack(tools *tool.Registry) *stack.Source {
 			return nil
 		},
 	})
+}
+
+// recentTasks is how long a task that failed is listed.
+const recentTasks = 30 * time.Minute
+
+// listTasks lists the tasks of a conversation that run beside it, and those that failed lately.
+func (s *Service) listTasks(ctx context.Context, of tool.Scope) (string, error) {
+	as, err := s.store.Read(ctx, store.List{Partition: conversation.Partition(of.Conversation), Collection: conversation.Tasks})
+	if err != nil {
+		return "", fmt.Errorf("read the tasks of this conversation: %w", err)
+	}
+	var lines []string
+	for _, doc := range as[0].Docs {
+		var t conversation.TaskDoc
+		if err := conversation.Decode(doc, &t); err != nil {
+			return "", err
+		}
+		switch {
+		case t.State == conversation.TaskRunning:
+			lines = append(lines, fmt.Sprintf("- %s, %s, by %s: running since %s", t.ID, t.Title, t.Agent, t.At.UTC().Format("15:04 MST")))
+		case t.Status != session.Done && as[0].Now.Sub(t.EndedAt) < recentTasks:
+			lines = append(lines, fmt.Sprintf("- %s, %s, by %s: %s at %s", t.ID, t.Title, t.Agent, t.Status, t.EndedAt.UTC().Format("15:04 MST")))
+		}
+	}
+	return strings.Join(lines, "\n"), nil
 }
 
 // grouped puts tools into the groups that must be activated before an agent of the default set sees them.

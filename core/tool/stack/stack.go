@@ -35,13 +35,8 @@ type Options struct {
 	Groups func() map[string][]string
 	// Lists are what list_items shows beside agents, by its type; what has nothing to show answers "".
 	Lists map[string]func(ctx context.Context, s tool.Scope) (string, error)
-	// Async begins a task beside the turn; nil where tasks run only within it.
-	Async func(ctx context.Context, c tool.Call, t Task) (tool.Result, error)
-}
-
-// Task is a task that is to be worked on.
-type Task struct {
-	Agent, Client, Title, Prompt string
+	// Async: tasks may run beside the turn.
+	Async bool
 }
 
 // Names are the tools that a [Source] may give, for who writes rules about tools; the delegates of agents are named by [DelegatePrefix].
@@ -110,7 +105,7 @@ var delegates = session.Traits{Delegates: true}
 
 func (s *Source) task() tool.Tool {
 	modes, how := `"sync"`, ""
-	if s.o.Async != nil {
+	if s.o.Async {
 		modes, how = `"sync","async"`, ` With mode "async" it works beside this conversation: you get the task's id at once, its result comes later as a message of its own.`
 	}
 	return own(ExecuteTask, `Gives a task to another agent. It sees nothing of this conversation: write into the prompt everything that it needs. With mode "sync" you wait for its result, and several such calls in one answer work side by side.`+how, `{"type":"object","properties":{"mode":{"type":"string","enum":[`+modes+`]},"agent_id":{"type":"string","description":"one of list_items with type agents"},"prompt":{"type":"string"},"title":{"type":"string","description":"what people read of the task"},"description":{"type":"string"},"client":{"type":"string","description":"a configured model; leave it out for the agent's own"}},"required":["mode","agent_id","prompt"]}`,
@@ -130,8 +125,8 @@ func (s *Source) task() tool.Tool {
 			switch {
 			case in.Mode == "" || in.Mode == "sync":
 				return push(t), nil
-			case in.Mode == "async" && s.o.Async != nil:
-				return s.o.Async(ctx, c, t)
+			case in.Mode == "async" && s.o.Async:
+				return tool.Result{Task: &t}, nil
 			case in.Mode == "cron":
 				return tool.Result{}, fmt.Errorf("mode %q is not offered here: this version runs no tasks by a timetable", in.Mode)
 			default:
@@ -189,7 +184,7 @@ func DelegateName(id string) string {
 	}, id)
 }
 
-func push(t Task) tool.Result {
+func push(t tool.Task) tool.Result {
 	return tool.Result{Push: &tool.Push{Agent: t.Agent, Prompt: t.Prompt, Client: t.Client}}
 }
 
@@ -203,34 +198,34 @@ type asked struct {
 }
 
 // check makes all checks of a delegation, in their order.
-func (s *Source) check(ctx context.Context, c tool.Call, in asked) (Task, error) {
+func (s *Source) check(ctx context.Context, c tool.Call, in asked) (tool.Task, error) {
 	in.Agent, in.Client = strings.TrimSpace(in.Agent), strings.TrimSpace(in.Client)
 	switch {
 	case in.Agent == "" || strings.TrimSpace(in.Prompt) == "":
-		return Task{}, fmt.Errorf("agent_id and prompt are both needed")
+		return tool.Task{}, fmt.Errorf("agent_id and prompt are both needed")
 	case in.Agent == c.Agent:
-		return Task{}, fmt.Errorf("an agent cannot give a task to itself; do it, or choose another agent")
+		return tool.Task{}, fmt.Errorf("an agent cannot give a task to itself; do it, or choose another agent")
 	}
 	sc := c.Scope
 	sc.Agent = in.Agent
 	a, err := s.o.Agents.Agent(ctx, sc)
 	if ctx.Err() != nil {
-		return Task{}, context.Cause(ctx)
+		return tool.Task{}, context.Cause(ctx)
 	}
 	// One that nobody may delegate to, one that cannot be read and one that there is not look the same.
 	if err != nil || a.Type != taskType {
-		return Task{}, fmt.Errorf("there is no agent %q that takes tasks%s", in.Agent, s.choice(ctx, c.Agent))
+		return tool.Task{}, fmt.Errorf("there is no agent %q that takes tasks%s", in.Agent, s.choice(ctx, c.Agent))
 	}
 	if c.Depth+1 > session.MaxDepth {
-		return Task{}, fmt.Errorf("agents may delegate %d deep and no deeper; do this part yourself", session.MaxDepth)
+		return tool.Task{}, fmt.Errorf("agents may delegate %d deep and no deeper; do this part yourself", session.MaxDepth)
 	}
 	if in.Client != "" {
 		a.Model = in.Client
 	}
 	if err := s.o.Resolve(a); err != nil {
-		return Task{}, err
+		return tool.Task{}, err
 	}
-	t := Task{Agent: in.Agent, Client: in.Client, Title: strings.TrimSpace(in.Title), Prompt: in.Prompt}
+	t := tool.Task{Agent: in.Agent, Client: in.Client, Title: strings.TrimSpace(in.Title), Prompt: in.Prompt}
 	if t.Title == "" {
 		t.Title = short(in.Prompt, 60)
 	}
