@@ -7,9 +7,11 @@
 //
 //	crash [-sample N] [-seed S] [-store sqlite|redis|both] [-scenario NAME] [-only POINT] [-jobs N] [-v]
 //	crash -load N [-seed S] [-platform P] [-scenario NAME] [-v]
+//	crash -flood N
 //
 // With -load two or three replicas on one store are frozen, killed and restarted while N messages are said, alone, on a cluster and on the fake
-// Slack, whose sockets break; the store itself is killed, and loses its replies.
+// Slack, whose sockets break; the store itself is killed, and loses its replies. With -flood N messages are said in one conversation that
+// has room for few, with others beside it.
 //
 // The package must not know how turns, outbox or stores do their work.
 package main

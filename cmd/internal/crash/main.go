@@ -37,6 +37,7 @@ func command(ctx context.Context, args []string, out, errs io.Writer) int {
 	fs.IntVar(&o.jobs, "jobs", 6, "cases side by side")
 	fs.BoolVar(&o.verbose, "v", false, "print every case, and the log of those that failed")
 	messages := fs.Int("load", 0, "instead of the matrix, put replicas through trouble under so many messages")
+	flooded := fs.Int("flood", 0, "instead of the matrix, say so many messages in one conversation at once")
 	if err := fs.Parse(args); err != nil {
 		return 2
 	}
@@ -64,6 +65,18 @@ func command(ctx context.Context, args []string, out, errs io.Writer) int {
 	}
 	if *messages > 0 {
 		return playLoads(ctx, *messages, o, errs)
+	}
+	if *flooded > 0 {
+		r, err := flood(ctx, *flooded)
+		if err != nil {
+			fmt.Fprintln(errs, "crash:", err)
+			return 1
+		}
+		fmt.Fprintln(out, r)
+		for _, b := range r.bad[:min(len(r.bad), 20)] {
+			fmt.Fprintln(out, "  ", b)
+		}
+		return min(len(r.bad), 1)
 	}
 	r, err := run(ctx, o)
 	if r != nil {

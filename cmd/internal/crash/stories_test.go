@@ -3,13 +3,11 @@ package main
 import (
 	"context"
 	"fmt"
-	"maps"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"herald/bots/bottest/platform"
 	"herald/core/store/redis/redistest"
 )
 
@@ -93,55 +91,18 @@ func TestPoison(t *testing.T) {
 // A flood into one conversation is bounded, with an answer to each message, and no other conversation waits for it.
 func TestFlood(t *testing.T) {
 	t.Parallel()
-	const flood, others, room = 2000, 50, 100
-	ctx, s := rig(t, onRedis, func(s *scene) { s.birth.Inbox = room })
-	s.say("flood", "first", toolSlow)
-	if err := s.asks(ctx, 1); err != nil {
+	r, err := flood(t.Context(), 2000)
+	if err != nil {
 		t.Fatal(err)
 	}
-	for i := range flood {
-		s.expect("flood", fmt.Sprintf("x%d", i), verbPlain, 0, 1)
-		if i%(flood/others) == 0 {
-			s.say(fmt.Sprintf("t%d", i), fmt.Sprintf("o%d", i), verbPlain)
-		}
+	t.Log(r)
+	for _, b := range r.bad {
+		t.Error(b)
 	}
-	rows := 0
-	for _, l := range s.finish(ctx) {
-		if strings.HasPrefix(l, deadLetter) && strings.Contains(l, "inbox_full") {
-			rows++
-			continue
-		}
-		t.Error(l)
+	if r.longest > 10*time.Second {
+		t.Errorf("another conversation waited %v for the flood", r.longest)
 	}
-	answered := map[string]bool{}
-	for _, m := range s.plat.Messages(channel, "flood") {
-		for _, x := range tokens.FindAllString(m.Text, -1) {
-			if m.ByApp && answered[x] {
-				t.Errorf("%s was answered twice", x)
-			}
-			answered[x] = answered[x] || m.ByApp
-		}
-	}
-	maps.DeleteFunc(answered, func(_ string, yes bool) bool { return !yes })
-	refused := s.count("flood", notTaken)
-	if len(answered)+refused+rows != flood+1 || refused == 0 {
-		t.Errorf("of %d messages %d were answered, %d refused with a reply, %d set aside", flood+1, len(answered), refused, rows)
-	}
-	var longest time.Duration
-	s.plat.Look(func(v platform.View) {
-		said := map[string]time.Time{}
-		for _, r := range v.Journal() {
-			switch {
-			case r.Thread == "flood":
-			case r.Kind == platform.Posted:
-				said[r.Thread] = r.At
-			case r.Kind == platform.Sent:
-				longest = max(longest, r.At.Sub(said[r.Thread]))
-			}
-		}
-	})
-	t.Logf("%d answered, %d refused, %d set aside; the longest wait elsewhere was %v", len(answered), refused, rows, longest)
-	if longest > 10*time.Second {
-		t.Errorf("another conversation waited %v for the flood", longest)
+	if r.memory > 256<<20 {
+		t.Errorf("the service held %d MB", r.memory>>20)
 	}
 }
