@@ -77,7 +77,7 @@ func (s *Service) openEngines(ctx context.Context) error {
 		return err
 	}
 	engine := turn.New(turn.Options{
-		Store: s.store, Agents: agentSource{s.agents, s.opts.Secrets.Clean}, Models: modelSource{s.router}, Tools: tools, Sources: []tool.Source{s.stack(tools)}, Gate: keeper,
+		Store: s.store, Agents: agentSource{s.agents, s.opts.Secrets.Clean, s.authors}, Models: modelSource{s.router}, Tools: tools, Sources: append([]tool.Source{s.stack(tools)}, s.authorSources()...), Gate: keeper,
 		Outbox: &outgoing{
 			worker: e.outbox, pacer: s.pacer(), adapter: s.adapter, holder: s.holder, lease: lease,
 			fail: func(err error) {
@@ -130,7 +130,7 @@ func (s *Service) openHandover(e *engines, lease time.Duration) error {
 	e.handover, err = handover.NewWorker(handover.Options{
 		Store: s.store, NewID: s.opts.NewID, Random: s.opts.Random, Log: s.log, Report: s.metrics.handover,
 		Takers: map[string]handover.Taker{
-			handover.MessageKind: handover.Messages{Store: s.store, Inbox: s.cfg.Intake.InboxLimit},
+			handover.MessageKind: handover.Messages{Store: s.store, Inbox: s.cfg.Intake.InboxLimit}, conversation.SayKind: handover.Sayings{Store: s.store},
 			conversation.CopyKind: s.copies(), conversation.CopyEndKind: s.copies(),
 			conversation.TaskKind: handover.Tasks{Store: s.store}, conversation.TaskResultKind: handover.Tasks{Store: s.store},
 		},
@@ -154,7 +154,7 @@ func (s *Service) pacer() *outbox.Pacer {
 
 // tools are the built-in tools and those of the options.
 func (s *Service) tools() (*tool.Registry, error) {
-	all := slices.Concat([]tool.Tool{builtin.CurrentTime(s.cfg.Location(), time.Now)}, s.desk().Tools(), s.fileTools())
+	all := slices.Concat([]tool.Tool{builtin.CurrentTime(s.cfg.Location(), time.Now)}, s.desk().Tools(), s.fileTools(), s.webTools())
 	return tool.NewRegistry(discreet(grouped(append(all, s.opts.Tools...)), s.opts.Secrets.Clean)...)
 }
 

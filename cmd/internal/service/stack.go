@@ -41,7 +41,7 @@ func (d directory) List(context.Context) []stack.Info {
 // stack are the engine's own tools.
 func (s *Service) stack(tools *tool.Registry) *stack.Source {
 	return stack.New(stack.Options{
-		Agents: directory{agentSource{s.agents, s.opts.Secrets.Clean}}, Groups: tools.Groups, Async: true,
+		Agents: directory{agentSource{s.agents, s.opts.Secrets.Clean, s.authors}}, Groups: tools.Groups, Async: true,
 		Lists: map[string]func(context.Context, tool.Scope) (string, error){"tasks": s.listTasks},
 		Resolve: func(a prompt.Agent) error {
 			if a.Model == "" {
