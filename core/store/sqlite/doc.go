@@ -6,6 +6,9 @@
 // share one sync of the disk. Each request decides by reading before it writes, so one that is refused (a guard, a fence) leaves nothing to undo and
 // does not touch its neighbours. When SQLite itself fails in a group, the group is rolled back and each of its requests runs alone.
 //
+// A small read goes to the same goroutine, before the transaction of the group that it came with: it sees what is committed, and finds the pages in
+// the cache that the commits keep warm. One that turns out to be large is done on a reading connection instead, beside the commits.
+//
 // What only this process needs to know stays in memory: who holds which member and until when, paces, hints. The file has the due times, the
 // attempts and that a member is held; opening it ends all claims, as crashes, so nothing else of a claim has to survive. A renewal costs no write.
 //
