@@ -45,7 +45,7 @@ var table = []row{
 	{pkg: "core/store", layer: ports, not: []string{"database/sql", "net", "net/http", "os"}},
 	{pkg: "core/model", layer: ports, not: []string{"net", "os"}}, // net/http for the names of its status codes
 	{pkg: "core/people", layer: ports, may: []string{"@vocabulary", "core/store"}},
-	{pkg: "core/memory", layer: ports, may: []string{"@vocabulary", "core/store"}, modules: []string{"golang.org/x/text"}},
+	{pkg: "core/memory", layer: ports, may: []string{"@vocabulary", "core/store"}, modules: []string{"golang.org/x/text"}, tests: []string{"core/store/sqlite", "core/store/redis", "core/store/redis/redistest"}},
 
 	{pkg: "core/session", layer: heart, may: []string{"@vocabulary", "core/model"}, not: pure},
 	{pkg: "core/conversation", layer: heart, may: []string{"@vocabulary", "core/store", "core/model", "core/session"}, not: []string{"net", "net/http", "os"}},
