@@ -13,7 +13,7 @@ import (
 	"sync/atomic"
 )
 
-//go:embed */AGENT.md
+//go:embed */AGENT.md common/*.md
 var embedded embed.FS
 
 // BuiltIn is what [Agent.Source] says of an agent that is part of the program.

@@ -74,20 +74,36 @@ func problems(r *agents.Registry) string {
 	return strings.Join(out, "\n")
 }
 
+// builtIns are the agents that the program brings, with their types.
+var builtIns = map[string]agents.Type{
+	"main": agents.Chat, "project-coordinator": agents.Chat,
+	"software-architect": agents.Task, "software-engineer": agents.Task, "code-explorer": agents.Task, "spec-writer": agents.Task, "tech-lead": agents.Task,
+	"researcher": agents.Task, "generalist": agents.Task, "business-analyst": agents.Task,
+	"event-triage": agents.System, "memory-lint-private": agents.System, "memory-lint-shared": agents.System, "conversation-review": agents.System,
+}
+
+// Every shipped file parses, with its includes; a file that does not would be a panic at the start of each program.
 func TestBuiltIn(t *testing.T) {
 	t.Parallel()
 	r := agents.Open(agents.Options{Log: slog.New(slog.DiscardHandler)})
+	delegating := map[string]bool{"main": true, "project-coordinator": true, "tech-lead": true, "software-architect": true, "spec-writer": true}
 	list := r.List()
-	if len(list) == 0 {
-		t.Fatal("no built-in agent")
+	if len(list) != len(builtIns) {
+		t.Errorf("%d built-in agents, want %d", len(list), len(builtIns))
 	}
 	for _, a := range list {
-		if a.Source != agents.BuiltIn || a.Description == "" || a.Name == "" || a.Hash == "" {
+		if a.Source != agents.BuiltIn || a.Description == "" || a.FriendlyDescription == "" && a.ID != "main" || a.Name == "" || a.Hash == "" || a.TypeTaken || a.Type != builtIns[a.ID] {
 			t.Errorf("%s is incomplete: %+v", a.ID, a)
 		}
-	}
-	if p := prompt(t, r, agents.Main); len(p) < 500 {
-		t.Errorf("the prompt of main has %d bytes", len(p))
+		if len(a.Prompt) < 500 || strings.Contains(a.Prompt, "INCLUDE:") {
+			t.Errorf("the prompt of %s has %d bytes, or an include is left:\n%s", a.ID, len(a.Prompt), a.Prompt)
+		}
+		if got := strings.Contains(a.Prompt, "<!-- AGENTS_LIST -->"); got != delegating[a.ID] || got == (a.Delegates != nil) {
+			t.Errorf("%s: lists agents: %v, delegates: %#v", a.ID, got, a.Delegates)
+		}
+		if got := strings.Contains(a.Prompt, "<!-- MCP_LIST -->"); got != (a.Type != agents.System) {
+			t.Errorf("%s: lists servers: %v", a.ID, got)
+		}
 	}
 	if p := problems(r); p != "" {
 		t.Error(p)
@@ -118,7 +134,8 @@ func TestFolder(t *testing.T) {
 	if p := problems(r); p != "" {
 		t.Error(p)
 	}
-	if got := len(r.List()); got != 2 {
+	built := agents.Open(agents.Options{Log: slog.New(slog.DiscardHandler)}).List()
+	if got := len(r.List()); got != len(built)+1 {
 		t.Errorf("%d agents", got)
 	}
 }
