@@ -87,6 +87,9 @@ func dial(path string, pragmas ...string) (*conn, error) {
 	if rc == lib.SQLITE_OK {
 		rc = lib.Xsqlite3_extended_result_codes(c.tls, c.db, 1)
 	}
+	if rc == lib.SQLITE_OK {
+		rc = c.stablePlans()
+	}
 	if rc != lib.SQLITE_OK {
 		return nil, errors.Join(c.fail(rc), c.close())
 	}
@@ -96,6 +99,14 @@ func dial(path string, pragmas ...string) (*conn, error) {
 		}
 	}
 	return c, nil
+}
+
+// stablePlans makes plans independent of the values of parameters. Without it SQLite prepares a statement with "LIMIT ?" anew each
+// time that the limit is bound.
+func (c *conn) stablePlans() int32 {
+	args := c.tls.Alloc(16)
+	defer c.tls.Free(16)
+	return lib.Xsqlite3_db_config(c.tls, c.db, lib.SQLITE_DBCONFIG_ENABLE_QPSG, libc.VaList(args, int32(1), uintptr(0)))
 }
 
 // fail is the error of the last call, which returned rc.

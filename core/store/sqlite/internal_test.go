@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	lib "modernc.org/sqlite/lib"
+
 	"herald/core/store"
 	"herald/core/store/storetest"
 )
@@ -88,6 +90,37 @@ func TestForeignDatabaseIsLeftAlone(t *testing.T) {
 	}
 	if after, _ := os.ReadFile(path); string(after) != string(before) {
 		t.Error("the other program's database was changed")
+	}
+}
+
+// TestPreparedOnce checks that a bound limit does not make SQLite read a statement anew.
+func TestPreparedOnce(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "x.db")
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c, err := dial(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := c.close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	if err := c.once(`CREATE TABLE a (k TEXT PRIMARY KEY) WITHOUT ROWID; INSERT INTO a VALUES ('x'), ('y'), ('z')`); err != nil {
+		t.Fatal(err)
+	}
+	const query = "SELECT k FROM a WHERE k > ? ORDER BY k LIMIT ?"
+	for i := range 3 {
+		rows := 0
+		if err := c.query(query, func(row) error { rows++; return nil }, "", int64(i+1)); err != nil || rows != i+1 {
+			t.Fatalf("%d rows, %v", rows, err)
+		}
+	}
+	if n := lib.Xsqlite3_stmt_status(c.tls, c.stmts[query].p, lib.SQLITE_STMTSTATUS_REPREPARE, 0); n != 0 {
+		t.Errorf("the statement was prepared anew %d times", n)
 	}
 }
 
