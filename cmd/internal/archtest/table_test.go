@@ -82,7 +82,7 @@ var table = []row{
 	{pkg: "core/store/redis", layer: drivers, may: []string{"core/store"}, modules: []string{"github.com/redis/go-redis/v9"}, tests: []string{"core/store/storetest", "core/store/redis/redistest"}},
 	{pkg: "core/store/redis/redistest", layer: drivers, modules: []string{"github.com/redis/go-redis/v9"}},
 	{pkg: "core/store/storetest", layer: drivers, may: []string{"core/store", "core/store/memory"}, modules: testModules},
-	{pkg: "core/store/sqlite", layer: drivers, may: []string{"core/store", "core/store/inproc"}, modules: []string{"modernc.org/sqlite"}, tests: []string{"core/store/storetest"}},
+	{pkg: "core/store/sqlite", layer: drivers, may: []string{"core/store", "core/store/inproc"}, modules: []string{"modernc.org/libc", "modernc.org/sqlite"}, tests: []string{"core/store/storetest"}},
 	{pkg: "core/file", layer: engines, may: []string{"@vocabulary", "core/model", "core/session"}, modules: []string{"golang.org/x/text"}},
 	{pkg: "core/file/pdf", layer: drivers, modules: []string{"github.com/klippa-app/go-pdfium", "github.com/tetratelabs/wazero"}},
 	{pkg: "core/model/openai", layer: drivers, may: []string{"core/model"}, modules: []string{"github.com/sashabaranov/go-openai"}},
@@ -129,6 +129,7 @@ var testModules = []string{
 // sdks names where each SDK may be known at all, tests included: one folder each.
 var sdks = map[string]string{
 	"github.com/redis/go-redis":           "core/store/redis",
+	"modernc.org/libc":                    "core/store/sqlite",
 	"modernc.org/sqlite":                  "core/store/sqlite",
 	"github.com/sashabaranov/go-openai":   "core/model/openai",
 	"github.com/slack-go/slack":           "bots/slack",
