@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"fmt"
+	"path/filepath"
+	"strings"
 	"syscall"
 )
 
@@ -65,7 +67,7 @@ func (s *scene) supervise(l *life) {
 			s.died++
 		case s.asked && l.obeyed():
 		default:
-			s.odd = append(s.odd, fmt.Sprintf("life %d ended by itself: %v", s.lives, l.err))
+			s.odd = append(s.odd, fmt.Sprintf("life %d ended by itself: %v; its last line was: %s", s.lives, l.err, lastLine(filepath.Join(s.birth.Dir, logFile))))
 		}
 		s.mu.Unlock()
 		var err error
@@ -76,6 +78,12 @@ func (s *scene) supervise(l *life) {
 			return
 		}
 	}
+}
+
+// lastLine is the last line of a service's log.
+func lastLine(path string) string {
+	all := tail(path)
+	return all[strings.LastIndexByte(all, '\n')+1:]
 }
 
 // term asks the present life to end in good order; another one follows it.

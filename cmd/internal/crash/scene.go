@@ -85,7 +85,7 @@ func open(ctx context.Context, dir, kind, store string, timeout time.Duration) (
 	var err error
 	var address string
 	if kind == onSlack {
-		if s.slack, err = openSlack(ctx); err != nil {
+		if s.slack, err = openSlack(ctx, timeout); err != nil {
 			return nil, err
 		}
 		address = s.slack.APIURL()

@@ -34,8 +34,10 @@ type slackWorld struct {
 // toApp begins what is said to the app.
 const toApp = "<@" + slackfake.BotUser + "> "
 
-func openSlack(ctx context.Context) (*slackWorld, error) {
-	o := slackfake.Options{AckTimeout: redeliver, Patient: true, Notice: 200 * time.Millisecond, ShareDelay: time.Millisecond}
+// openSlack starts a fake Slack that waits for an acknowledgement as long as a call may take: under a load, more impatience than that would
+// only drown a busy machine in copies.
+func openSlack(ctx context.Context, timeout time.Duration) (*slackWorld, error) {
+	o := slackfake.Options{AckTimeout: timeout, Patient: true, Notice: 200 * time.Millisecond, ShareDelay: time.Millisecond}
 	for range maxLives {
 		o.RetryAfter = append(o.RetryAfter, redeliver)
 	}
