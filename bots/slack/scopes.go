@@ -28,6 +28,7 @@ func BotScopes() []Scope {
 		{Name: "im:write", Why: "write to admins first: what to do after the installation, and trouble", Methods: []string{openDirectMethod}},
 		{Name: "mpim:history", Why: "direct messages of several people", Methods: []string{repliesMethod, historyMethod}, Events: []string{"message.mpim"}},
 		{Name: "files:read", Why: "read the files that people attach to their messages", Methods: []string{fileMethod}},
+		{Name: "files:write", Why: "show files of the working folder where an agent is asked to", Methods: []string{uploadMethod, completeMethod}},
 		{Name: "users:read", Why: "tell the model what people are called, and learn the app's own id", Methods: []string{usersMethod, botsMethod, peopleMethod}},
 		{Name: "channels:read", Why: "herald doctor names the public channels that Herald is in; notes that members share stay closed where guests read along", Methods: []string{listMethod, infoMethod, membersMethod}},
 		{Name: "groups:read", Why: "the same for private channels", Methods: []string{listMethod, infoMethod, membersMethod}},

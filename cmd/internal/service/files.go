@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"herald/core/chat"
 	"herald/core/conversation"
 	"herald/core/people"
 	"herald/core/store"
@@ -46,11 +47,29 @@ func folderOf(base string, c tool.Call, rc *gate.RunContext) (string, error) {
 // fileTools are the tools of working folders and of notes as files.
 func (s *Service) fileTools() []tool.Tool {
 	o := files.Options{Desk: s.desk(), Folder: s.folder, Off: s.shared.off}
-	tools := o.Tools()
+	tools := append(o.Tools(), o.Show(s.show))
 	if s.cfg.Commands.Enabled {
 		tools = append(tools, o.Command(s.authors.runner))
 	}
 	return tools
+}
+
+// uploader is an adapter that can put a file into a conversation.
+type uploader interface {
+	Upload(ctx context.Context, c chat.Conversation, name string, content []byte) error
+}
+
+// show puts a file into the conversation of a call.
+func (s *Service) show(ctx context.Context, c tool.Call, name string, content []byte) error {
+	a, ok := s.adapter(c.Conversation.Workspace)
+	if p, is := a.(paced); is {
+		a = p.Adapter
+	}
+	u, can := a.(uploader)
+	if !ok || !can {
+		return files.ErrCannotShow
+	}
+	return u.Upload(ctx, c.Conversation, name, content)
 }
 
 // webTools are the tools that read the web.

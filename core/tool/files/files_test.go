@@ -49,6 +49,32 @@ func TestLook(t *testing.T) {
 	}
 }
 
+func TestShow(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.must("write_file", "path", "data/a.md", "content", "hello\n")
+	r.must("write_file", "path", "empty", "content", "")
+	var posted string
+	var fails error
+	show := r.o.Show(func(_ context.Context, c tool.Call, name string, content []byte) error {
+		posted = c.Conversation.Channel + " " + name + " " + string(content)
+		return fails
+	})
+	r.tools["show_file_to_user"] = show
+	r.must("show_file_to_user", "path", "data/a.md")
+	if posted != "d a.md hello\n" {
+		t.Errorf("posted %q", posted)
+	}
+	r.fails("is empty", "show_file_to_user", "path", "empty")
+	r.fails("leaves", "show_file_to_user", "path", "../a")
+	r.fails("does not exist", "show_file_to_user", "path", "b")
+	fails = files.ErrCannotShow
+	r.fails("cannot be shown in this conversation; write what matters", "show_file_to_user", "path", "data/a.md")
+	if show.Traits.Repeatable {
+		t.Error("a file could be shown twice")
+	}
+}
+
 // rig is the tools over a working folder and notes.
 type rig struct {
 	t     *testing.T
