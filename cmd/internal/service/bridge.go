@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"herald/agents"
 	"herald/config"
 	"herald/core/chat"
 	"herald/core/conversation"
@@ -13,47 +12,9 @@ import (
 	"herald/core/outbox"
 	"herald/core/prompt"
 	"herald/core/store"
-	"herald/core/tool"
 )
 
 // The types of this file fit what one package offers to what another one asks for.
-
-// agentSource gives the engine agents as the registry has them.
-type agentSource struct {
-	registry *agents.Registry
-	// clean takes secrets out of what an author wrote into a prompt.
-	clean func(string) string
-	// authors gives the index of skills and the ids of authors' tools.
-	authors *authors
-}
-
-// Agent is the agent of a frame as its file stands now.
-func (s agentSource) Agent(ctx context.Context, of tool.Scope) (prompt.Agent, error) {
-	a, err := s.registry.Agent(ctx, of.Agent)
-	if err != nil {
-		return prompt.Agent{}, err
-	}
-	out := prompt.Agent{
-		ID: a.ID, Text: s.clean(a.Prompt), Model: a.Model, Strength: a.Strength, Temperature: a.Temperature, Scope: a.Scope, MaxRounds: a.MaxSteps, Tools: wanted(a),
-	}
-	out.Tools = s.authors.names(a.ID, out.Tools)
-	if block := s.authors.index(a); block != "" {
-		out.Sections = append(out.Sections, s.clean(block))
-	}
-	return out, nil
-}
-
-// wanted is the engine's way to say which tools an agent wants: nil for the default set. Every tool that there is belongs to the
-// default set, so "all" means the same.
-func wanted(a agents.Agent) []string {
-	if !a.NoTools && (a.Tools.All || !a.Tools.Chosen) {
-		return nil
-	}
-	if a.NoTools {
-		return []string{}
-	}
-	return append([]string{}, a.Tools.Names...)
-}
 
 // modelSource chooses models by the router.
 type modelSource struct{ router *model.Router }

@@ -4,11 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"slices"
 	"testing"
 	"time"
 
-	"herald/agents"
 	"herald/bots/console"
 	"herald/config"
 	"herald/core/chat"
@@ -52,27 +50,6 @@ func TestTheTerminalHasNoPace(t *testing.T) {
 			if got, err := o.Room(t.Context(), c); got != want || err != nil {
 				t.Errorf("%s, post %d: room %v, error %v; want %v", tt.workspace, i+1, got, err, want)
 			}
-		}
-	}
-}
-
-func TestWanted(t *testing.T) {
-	t.Parallel()
-	for _, tt := range []struct {
-		name  string
-		tools agents.Selector
-		want  []string
-	}{
-		{"nothing said", agents.Selector{}, nil},
-		{"all", agents.Selector{All: true}, nil},
-		{"none", agents.Selector{Chosen: true}, []string{}},
-		{"some", agents.Selector{Chosen: true, Names: []string{"recall"}}, []string{"recall"}},
-	} {
-		if got := wanted(agents.Agent{Tools: tt.tools, NoTools: true}); got == nil || len(got) != 0 {
-			t.Errorf("%s, without tools: %#v", tt.name, got)
-		}
-		if got := wanted(agents.Agent{Tools: tt.tools}); (got == nil) != (tt.want == nil) || !slices.Equal(got, tt.want) {
-			t.Errorf("%s: %#v", tt.name, got)
 		}
 	}
 }

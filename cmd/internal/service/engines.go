@@ -77,7 +77,7 @@ func (s *Service) openEngines(ctx context.Context) error {
 		return err
 	}
 	engine := turn.New(turn.Options{
-		Store: s.store, Agents: agentSource{s.agents, s.opts.Secrets.Clean, s.authors}, Models: modelSource{s.router}, Tools: tools, Sources: append([]tool.Source{s.stack(tools)}, s.authorSources()...), Gate: keeper,
+		Store: s.store, Agents: s.agentSource(), Models: modelSource{s.router}, Tools: tools, Sources: append([]tool.Source{s.stack(tools)}, s.authorSources()...), Gate: keeper,
 		Outbox: &outgoing{
 			worker: e.outbox, pacer: s.pacer(), adapter: s.adapter, holder: s.holder, lease: lease,
 			fail: func(err error) {

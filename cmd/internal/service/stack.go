@@ -18,22 +18,11 @@ import (
 // directory is the agents as the engine's own tools look them up.
 type directory struct{ agentSource }
 
-// Agent is the agent of a scope, with its type.
-func (d directory) Agent(ctx context.Context, of tool.Scope) (prompt.Agent, error) {
-	a, err := d.agentSource.Agent(ctx, of)
-	if err != nil {
-		return a, err
-	}
-	from, err := d.registry.Agent(ctx, of.Agent)
-	a.Type = string(from.Type)
-	return a, err
-}
-
 // List is all agents.
 func (d directory) List(context.Context) []stack.Info {
 	var out []stack.Info
 	for _, a := range d.registry.List() {
-		out = append(out, stack.Info{ID: a.ID, Type: string(a.Type), Description: d.clean(a.Description)})
+		out = append(out, stack.Info{ID: a.ID, Type: string(a.Type), Description: d.clean(a.Description), Instructions: d.clean(a.Instructions)})
 	}
 	return out
 }
@@ -41,7 +30,7 @@ func (d directory) List(context.Context) []stack.Info {
 // stack are the engine's own tools.
 func (s *Service) stack(tools *tool.Registry) *stack.Source {
 	return stack.New(stack.Options{
-		Agents: directory{agentSource{s.agents, s.opts.Secrets.Clean, s.authors}}, Groups: tools.Groups, Async: true,
+		Agents: directory{s.agentSource()}, Groups: tools.Groups, Async: true,
 		Lists: map[string]func(context.Context, tool.Scope) (string, error){"tasks": s.listTasks},
 		Resolve: func(a prompt.Agent) error {
 			if a.Model == "" {

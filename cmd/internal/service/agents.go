@@ -1,0 +1,155 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+
+	"herald/agents"
+	"herald/core/memory"
+	"herald/core/prompt"
+	"herald/core/session"
+	"herald/core/tool"
+	"herald/core/tool/builtin"
+)
+
+// maxInjected is how many bytes of one file stand in a prompt.
+const maxInjected = 64 << 10
+
+// agentSource gives the engine agents as the registry has them, their texts filled in for whoever asks.
+type agentSource struct {
+	registry *agents.Registry
+	// clean takes secrets out of what an author wrote into a prompt.
+	clean func(string) string
+	// authors gives the index of skills and the ids of authors' tools.
+	authors *authors
+	// desk has the notes, folder is the working folder of a scope and dir the agents' folder: what inject_memory may name.
+	desk   *builtin.Desk
+	folder func(context.Context, tool.Call) (string, error)
+	dir    string
+}
+
+func (s *Service) agentSource() agentSource {
+	return agentSource{registry: s.agents, clean: s.opts.Secrets.Clean, authors: s.authors, desk: s.desk(), folder: s.folder, dir: s.cfg.Agents.Dir}
+}
+
+// Agent is the agent of a frame as its files stand now. The same inputs make the same bytes, so that a provider's cache hits.
+func (s agentSource) Agent(ctx context.Context, of tool.Scope) (prompt.Agent, error) {
+	if err := ctx.Err(); err != nil {
+		return prompt.Agent{}, err
+	}
+	set := s.registry.Now()
+	a, err := set.Agent(of.Agent)
+	if err != nil {
+		return prompt.Agent{}, err
+	}
+	out := prompt.Agent{
+		ID: a.ID, Name: a.Name, Description: s.clean(a.Description), Instructions: s.clean(a.Instructions), Type: string(a.Type), Model: a.Model, Strength: a.Strength, Scope: a.Scope,
+		Temperature: a.Temperature, MaxRounds: a.MaxSteps, AllTools: a.Tools.All, NoTools: a.NoTools, Delegates: a.Delegates,
+		NoCompaction: a.Compaction != nil && !*a.Compaction,
+	}
+	if a.Tools.Chosen {
+		out.Tools = s.authors.names(a.ID, append([]string{}, a.Tools.Names...))
+	}
+	out.Text = s.clean(prompt.Expand(a.Prompt, func(key string) string {
+		if key == "AGENTS_LIST" {
+			return agentsList(set, a, of)
+		}
+		return ""
+	}))
+	if block := s.authors.index(a); block != "" {
+		out.Sections = append(out.Sections, s.clean(block))
+	}
+	for _, path := range a.InjectMemory {
+		block, err := s.memory(ctx, of, path)
+		if err != nil {
+			return prompt.Agent{}, fmt.Errorf("agent %q: inject_memory: %s: %w", a.ID, path, err)
+		}
+		if block != "" {
+			out.Sections = append(out.Sections, s.clean(block))
+		}
+	}
+	return out, nil
+}
+
+// agentsList is the agents that a may delegate to here, "" when there are none.
+func agentsList(set *agents.Set, a agents.Agent, of tool.Scope) string {
+	if a.NoTools || of.Depth >= session.MaxDepth {
+		return ""
+	}
+	var lines []string
+	for _, t := range set.List() {
+		if t.Type == agents.Task && t.ID != a.ID && (a.Delegates == nil || slices.Contains(a.Delegates, t.ID)) {
+			lines = append(lines, prompt.AgentLine(t.ID, t.Description))
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// memory is the block of one path of inject_memory, "" where it is closed to this scope: what a turn may read is what every reader of the
+// conversation may see.
+func (s agentSource) memory(ctx context.Context, of tool.Scope, path string) (string, error) {
+	if root, name, ok := memory.Split(path); ok {
+		place, err := s.desk.Room(ctx, tool.Call{Scope: of}).Open(root)
+		if err != nil {
+			return "", nil //nolint:nilerr // closed to this scope
+		}
+		note, err := s.desk.Notes.Read(ctx, place, name)
+		if err != nil && !errors.Is(err, memory.ErrNoNote) {
+			return "", err
+		}
+		return prompt.MemoryFile(path, cut(note.Text), err == nil && note.Text != ""), nil
+	}
+	dir, name := s.dir, path
+	if rest, ok := strings.CutPrefix(path, agents.WorkDir+"/"); ok {
+		name = rest
+		var err error
+		if dir, err = s.folder(ctx, tool.Call{Scope: of}); err != nil {
+			if ctx.Err() != nil {
+				return "", context.Cause(ctx)
+			}
+			return prompt.MemoryFile(name, "", false), nil //nolint:nilerr // there is no working folder here
+		}
+	}
+	text, err := readWithin(dir, name)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", err
+	}
+	return prompt.MemoryFile(name, text, err == nil), nil
+}
+
+// readWithin reads an ordinary file below dir, and nothing outside of it.
+func readWithin(dir, name string) (string, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return "", err
+	}
+	defer root.Close()
+	info, err := root.Stat(name)
+	if err != nil {
+		return "", err
+	}
+	if !info.Mode().IsRegular() {
+		return "", errors.New("it is no ordinary file")
+	}
+	f, err := root.Open(name)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, maxInjected+1))
+	return cut(strings.ToValidUTF8(string(b), "\uFFFD")), err
+}
+
+// cut shortens a text that is too long for a prompt, and says so.
+func cut(s string) string {
+	if len(s) <= maxInjected {
+		return s
+	}
+	return strings.ToValidUTF8(s[:maxInjected], "") + "\n[cut: the file is longer]"
+}
