@@ -456,6 +456,16 @@ func TestOwnershipMatrix(t *testing.T) {
 			}
 		}
 	}
+	if got := fmt.Sprint(r.Unknown("researcher", []string{"both", "fetch", "researcher--both", "writer--both", "current_time", "fetchwriter", "nope"})); got != "[writer--both fetchwriter nope]" {
+		t.Errorf("unknown to researcher: %s", got)
+	}
+	if got := fmt.Sprint(r.Unknown("writer", []string{"both", "writer--both"})); got != "[both writer--both]" {
+		t.Errorf("unknown to writer, whose own one is broken: %s", got)
+	}
+	gone := r.Missing(func(p string) (string, error) { return "", fmt.Errorf("no %s", p) })
+	if got := strings.Join(gone["echo"], " "); !strings.HasPrefix(got, "both fetch a_b--fetchadotb ") || len(gone) != 1 {
+		t.Errorf("missing: %v", gone)
+	}
 	// Own first; a broken own one holds its name.
 	for agent, want := range map[string]string{"researcher": "researcher--both", "writer": "writer--both", "lead": "both"} {
 		if got := strings.Join(r.Resolve(agent, []string{"both", "both", "read_file"}), " "); got != want+" read_file" {

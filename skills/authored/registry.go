@@ -332,6 +332,42 @@ func (r *Registry) Resolve(agent string, names []string) []string {
 	return out
 }
 
+// Unknown are the names by which an agent lists tools that name neither one of its own, a shared one, nor one of Herald's.
+func (r *Registry) Unknown(agent string, names []string) []string {
+	s := r.refresh()
+	var out []string
+	for _, n := range names {
+		own, mine := s.owned[agent][n]
+		if !mine {
+			for _, e := range s.owned[agent] {
+				if e.ID == n {
+					own, mine = e, true
+				}
+			}
+		}
+		shared := s.shared[n]
+		if mine && own.spec != nil || !mine && shared != nil && shared.spec != nil || r.opts.Reserved != nil && r.opts.Reserved(n) {
+			continue
+		}
+		out = append(out, n)
+	}
+	return out
+}
+
+// Missing are the programs that commands begin with and that find does not find, each with the tools that need it.
+func (r *Registry) Missing(find func(program string) (string, error)) map[string][]string {
+	out := map[string][]string{}
+	for _, e := range r.refresh().all() {
+		if e.spec == nil || len(e.spec.command) == 0 || strings.HasPrefix(e.spec.command[0], "./") {
+			continue
+		}
+		if p := e.spec.command[0]; func() bool { _, err := find(p); return err != nil }() {
+			out[p] = append(out[p], e.ID)
+		}
+	}
+	return out
+}
+
 // Tools implements [tool.Source]: the agent's own tools and the shared ones.
 func (r *Registry) Tools(_ context.Context, of tool.Scope) ([]tool.Tool, error) {
 	s := r.refresh()

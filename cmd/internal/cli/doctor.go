@@ -114,8 +114,9 @@ func (d doctorCmd) look(e *env, cfg *config.Config) service.Checks {
 	t := openai.NewTransport()
 	defer t.CloseIdleConnections()
 	checks := d.models(e, cfg, t)
-	checks = append(checks, service.CheckAgents(cfg, agents.Open(service.AgentOptions(cfg, quietLog())))...)
-	return append(checks, service.CheckAuthors(e.ctx, skills.Open(service.SkillOptions(cfg, quietLog())), authored.Open(service.ToolOptions(cfg, quietLog())), service.Runner(cfg))...)
+	ag := agents.Open(service.AgentOptions(cfg, quietLog()))
+	checks = append(checks, service.CheckAgents(cfg, ag)...)
+	return append(checks, service.CheckAuthors(e.ctx, ag, skills.Open(service.SkillOptions(cfg, quietLog())), authored.Open(service.ToolOptions(cfg, quietLog())), service.Runner(cfg))...)
 }
 
 func (d doctorCmd) models(e *env, cfg *config.Config, t http.RoundTripper) service.Checks {

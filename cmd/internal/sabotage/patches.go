@@ -152,5 +152,36 @@ func patches() []patch {
 			"an answer covers a message that stays in the inbox", "core/turn/intake.go",
 			"		r.ops = append(r.ops, store.Delete{Key: m.Key()})\n	}\n	r.inbox = r.inbox[n:]\n", "	}\n	r.inbox = r.inbox[n:]\n", simulation,
 		},
+		{
+			"a list of skills does not bind the one who calls", "skills/skill.go",
+			"	if sel.Chosen && !slices.ContainsFunc(sel.Names, func(n string) bool { c, ok", "	if false && !slices.ContainsFunc(sel.Names, func(n string) bool { c, ok",
+			[]string{"./skills", "-run", "TestOwnershipMatrix"},
+		},
+		{
+			"an agent's tool is everybody's", "skills/authored/registry.go",
+			"		own := s.owned[of.Agent]\n", "		own := map[string]*entry{}\n		for _, m := range s.owned {\n			maps.Copy(own, m)\n		}\n",
+			[]string{"./skills/authored", "-run", "TestOwnershipMatrix"},
+		},
+		{
+			"a broken skill gives its name away", "skills/skill.go",
+			"usable := func(k *Skill) (*Skill, bool) { return k, !k.broken && !k.Hidden }\n	if agent != \"\" {\n",
+			"usable := func(k *Skill) (*Skill, bool) { return k, !k.broken && !k.Hidden }\n	if agent != \"\" && len(s.owned[agent]) > 0 && !s.owned[agent][0].broken {\n",
+			[]string{"./skills", "-run", "TestBrokenOwnHoldsItsName"},
+		},
+		{
+			"scripts have the network", "core/tool/sandbox/profile.go",
+			"\"--unshare-all\", ", "\"--unshare-all\", \"--share-net\", ",
+			[]string{"./core/tool/sandbox", "-run", "TestNoNetwork"},
+		},
+		{
+			"scripts inherit the environment", "core/tool/sandbox/profile.go",
+			"\"--cap-drop\", \"ALL\", \"--clearenv\",\n", "\"--cap-drop\", \"ALL\", \"--setenv\", \"LEAK\", \"x\",\n",
+			[]string{"./core/tool/sandbox", "-run", "TestNothingOfTheEnvironmentIsSeen"},
+		},
+		{
+			"what a script started outlives it", "core/tool/sandbox/profile.go",
+			"\"--die-with-parent\", ", "",
+			[]string{"./core/tool/sandbox", "-run", "TestNothingOutlivesARun"},
+		},
 	}
 }

@@ -164,8 +164,8 @@ func (a *authors) names(agent string, list []string) []string {
 	return a.tools.Resolve(agent, list)
 }
 
-// CheckAuthors looks at skills and authors' tools, and whether their programs can run.
-func CheckAuthors(ctx context.Context, reg *skills.Registry, tools *authored.Registry, runner *sandbox.Runner) Checks {
+// CheckAuthors looks at skills and authors' tools, at what agents list of them, and whether their programs can run.
+func CheckAuthors(ctx context.Context, ag *agents.Registry, reg *skills.Registry, tools *authored.Registry, runner *sandbox.Runner) Checks {
 	var out Checks
 	for _, kind := range []struct {
 		name     string
@@ -183,11 +183,24 @@ func CheckAuthors(ctx context.Context, reg *skills.Registry, tools *authored.Reg
 			out = append(out, Check{Name: kind.name, Status: Good, Text: fmt.Sprintf("%d found", kind.found)})
 		}
 	}
-	return append(out, checkSandbox(ctx, reg, runner)...)
+	for _, a := range ag.List() {
+		for _, kind := range []struct {
+			name    string
+			unknown []string
+		}{{"skills", reg.Unknown(a.ID, SkillSelector(a))}, {"tools", tools.Unknown(a.ID, a.Tools.Names)}} {
+			for _, n := range kind.unknown {
+				out = append(out, Check{
+					Name: kind.name, Status: Warn, Text: fmt.Sprintf("%s: the agent %q lists %q among its %s, and there is nothing of that name for it", a.Source, a.ID, n, kind.name),
+					Remedy: "correct the name; herald " + kind.name + " list shows what there is, and for whom",
+				})
+			}
+		}
+	}
+	return append(out, checkSandbox(ctx, reg, tools, runner)...)
 }
 
 // checkSandbox says how scripts and commands run here, and which programs for them are missing.
-func checkSandbox(ctx context.Context, reg *skills.Registry, runner *sandbox.Runner) Checks {
+func checkSandbox(ctx context.Context, reg *skills.Registry, tools *authored.Registry, runner *sandbox.Runner) Checks {
 	runs, sandboxed, err := runner.Check(ctx)
 	c := Check{Name: "sandbox", Status: Good, Text: "scripts and commands run in bwrap"}
 	switch {
@@ -199,12 +212,19 @@ func checkSandbox(ctx context.Context, reg *skills.Registry, runner *sandbox.Run
 		c.Remedy = "install the package bubblewrap; or, where everybody who writes skills may do all that Herald may, set skills.unsandboxed = true"
 	}
 	out := Checks{c}
-	missing := skills.Use{Registry: reg, Runner: runner}.Missing()
-	for _, p := range slices.Sorted(maps.Keys(missing)) {
-		out = append(out, Check{
-			Name: "skills", Status: Warn, Text: fmt.Sprintf("%s is not installed; scripts of these skills need it: %s", p, strings.Join(missing[p], ", ")),
-			Remedy: "install " + p + " where Herald runs, below /usr",
-		})
+	for _, need := range []struct {
+		name, what string
+		missing    map[string][]string
+	}{
+		{"skills", "scripts of these skills need it", skills.Use{Registry: reg, Runner: runner}.Missing()},
+		{"tools", "these tools need it", tools.Missing(runner.Find)},
+	} {
+		for _, p := range slices.Sorted(maps.Keys(need.missing)) {
+			out = append(out, Check{
+				Name: need.name, Status: Warn, Text: fmt.Sprintf("%s is not installed; %s: %s", p, need.what, strings.Join(need.missing[p], ", ")),
+				Remedy: "install " + p + " where Herald runs, below /usr",
+			})
+		}
 	}
 	return out
 }

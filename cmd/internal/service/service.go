@@ -321,7 +321,7 @@ func (s *Service) controlHandler() http.Handler {
 		checks := CheckStore(r.Context(), s.store, time.Now)
 		checks = append(checks, CheckModels(r.Context(), s.now.Load(), s.router.Models(), r.URL.Query().Get("ask") != "")...)
 		checks = append(checks, CheckAgents(s.now.Load(), s.agents)...)
-		checks = append(checks, CheckAuthors(r.Context(), s.authors.skills, s.authors.tools, s.authors.runner)...)
+		checks = append(checks, CheckAuthors(r.Context(), s.agents, s.authors.skills, s.authors.tools, s.authors.runner)...)
 		checks = append(checks, CheckFiles(s.shared.off))
 		for i := range checks {
 			checks[i].Text = s.opts.Secrets.Clean(checks[i].Text)
