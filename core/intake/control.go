@@ -56,6 +56,8 @@ func (i *Intake) runCommand(ctx context.Context, e *event) (chat.Outcome, Reason
 		return i.say(ctx, e, Forbidden, fmt.Sprintf(textForbidden, spec.Name, spec.Least, e.who.Role), false)
 	case e.command.Misused:
 		return i.say(ctx, e, UnknownCommand, spec.Usage(), false)
+	case e.scattered():
+		return i.listRunning(ctx, e)
 	case spec.Run == nil:
 		return i.order(ctx, e, conversation.ControlKind(spec.Name))
 	}

@@ -124,7 +124,7 @@ func (i *Intake) take(ctx context.Context, in *chat.Inbound) (chat.Outcome, Reas
 	if what, place := problem(in); what != "" {
 		return i.malformed(ctx, in, what, place)
 	}
-	in = tidy(in)
+	in = aimed(tidy(in))
 	e := &event{in: in, key: in.DedupeKey(), part: conversation.Partition(in.Conversation), policy: i.policy(in.Conversation.Workspace).complete()}
 	e.verdict = judge(in, e.policy, i.commands)
 	if e.ignore != "" {

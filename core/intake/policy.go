@@ -26,6 +26,8 @@ type Policy struct {
 	Notices int
 	// Greet: Herald introduces itself at the first direct message of a person and at the first mention in a channel.
 	Greet bool
+	// Threadless: the platform's own commands carry no thread, so that a stop lists the caller's running turns of the channel.
+	Threadless bool
 	// Text is the largest text in bytes, at most [MaxText].
 	Text int
 }

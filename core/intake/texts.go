@@ -39,6 +39,18 @@ const (
 	textInternal  = "Something went wrong inside of me, so this may not have been done. Try again; an admin finds the reason in the log."
 )
 
+// The list of running turns, where a stop comes without its thread.
+const (
+	textNoneRuns  = "No turn of yours is running in this channel. In a thread, write `stop` there."
+	textRuns      = "These turns of yours are running in this channel. A command carries no thread here, so choose what to stop."
+	textRunsTitle = "Your running turns"
+	textRunsSince = "since %s, %s"
+	textRunsWorks = "at work"
+	textRunsWaits = "waiting for a person"
+	textRunsStop  = "Stop %s"
+	textRunsMore  = " %d more are not listed; write `stop` in their threads."
+)
+
 // The introductions; golden files show them.
 const (
 	textGreetDirect = `Hello, I am **Herald**: an assistant made of language models, run by the people of your workspace. Your message is being answered beside this; I say this once.

@@ -131,7 +131,7 @@ func (s *Service) policy(base intake.Policy) func(chat.Workspace) intake.Policy 
 	return func(w chat.Workspace) intake.Policy {
 		p := base
 		if w.Platform() == slack.Platform {
-			p.Bots, p.Greet = bots, s.cfg.Slack.Introduce
+			p.Bots, p.Greet, p.Threadless = bots, s.cfg.Slack.Introduce, true
 		}
 		return p
 	}
