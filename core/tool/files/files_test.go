@@ -19,36 +19,6 @@ import (
 	"herald/core/tool/files"
 )
 
-// A prompt shows what a call could read, and nothing else.
-func TestLook(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	r.must("write_file", "path", "HERALD.md", "content", "diary\n")
-	r.must("write_file", "path", "user-memory/a.md", "content", "note\n")
-	others := r.call.Scope
-	others.Direct = false
-	for _, tc := range []struct {
-		name  string
-		scope tool.Scope
-		path  string
-		want  string
-		ok    bool
-		fails string
-	}{
-		{"a file", r.call.Scope, "HERALD.md", "diary\n", true, ""},
-		{"none yet", r.call.Scope, "absent.md", "", false, ""},
-		{"a note", r.call.Scope, "user-memory/a.md", "note\n", true, ""},
-		{"no index yet", r.call.Scope, "shared-memory/index.md", "", false, ""},
-		{"a note where others read", others, "user-memory/a.md", "", false, "closed here"},
-		{"outside", r.call.Scope, "../x", "", false, "leaves"},
-	} {
-		text, ok, err := r.o.Look(t.Context(), tc.scope, tc.path)
-		if text != tc.want || ok != tc.ok || (err == nil) != (tc.fails == "") || err != nil && !strings.Contains(err.Error(), tc.fails) {
-			t.Errorf("%s: %q %v %v", tc.name, text, ok, err)
-		}
-	}
-}
-
 func TestShow(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
