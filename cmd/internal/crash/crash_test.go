@@ -37,6 +37,10 @@ var unreached = map[string]string{
 	"turn.taskend":     "no story has an agent that takes tasks",
 	"handover.task":    "no story has an agent that takes tasks",
 	"handover.landed":  "no story has an agent that takes tasks",
+	"intake.running":   "only Slack's commands come without their thread",
+	"alarm.address":    "admins are told on Slack alone, and the stories name none there",
+	"alarm.welcome":    "admins are told on Slack alone, and the stories name none there",
+	"alarm.trouble":    "admins are told on Slack alone, and the stories name none there",
 	"handover.say":     "only introductions and notices to admins are owed as words, on Slack alone",
 }
 

@@ -56,6 +56,10 @@ func (s *Service) Run(ctx context.Context) (err error) {
 	turns := start("turns", s.engines.turns.Run)
 	owed := start("handover", s.engines.handover.Run)
 	replicas := start("replicas", s.engines.replicas.Run)
+	beside := []*task{hints, replicas}
+	if s.opens() {
+		beside = append(beside, start("alarms", s.alarms().Run))
+	}
 	var servers, platforms []*task
 	if s.web != nil {
 		servers = append(servers, start("http", serve(s.web, httpHandler(s.ready, s.metrics, s.mount))))
@@ -68,7 +72,7 @@ func (s *Service) Run(ctx context.Context) (err error) {
 	}
 	// The answers of the last turns are said before the outbox stops.
 	last := start("last deliveries", s.drain)
-	order = append(order, platforms, []*task{turns}, []*task{last}, []*task{out, owed}, []*task{hints, replicas}, servers)
+	order = append(order, platforms, []*task{turns}, []*task{last}, []*task{out, owed}, beside, servers)
 
 	s.ready.started.Store(true)
 	s.log.Info("ready", "version", s.opts.Version, "http", s.Address(), "socket", s.socketPath(), "store", s.cfg.Store.Target.Driver, "holder", s.holder)
