@@ -147,9 +147,11 @@ type Folder struct {
 
 // Turn bounds one turn.
 type Turn struct {
-	Lease      time.Duration `key:"lease_seconds"`
-	MaxRounds  int           `key:"max_rounds"`
-	StreamEdit time.Duration `key:"stream_edit_ms"`
+	Lease     time.Duration `key:"lease_seconds"`
+	MaxRounds int           `key:"max_rounds"`
+	// CompactPercent of the model's context filled has the older part of a history summarised; 0 means never by itself.
+	CompactPercent int           `key:"compact_percent"`
+	StreamEdit     time.Duration `key:"stream_edit_ms"`
 }
 
 // Workers bounds what runs side by side.

@@ -28,7 +28,7 @@ func TestDefaults(t *testing.T) {
 		data, "sqlite:" + data + "/herald.db", data + "/herald.db", "full", data + "/herald.sock", data + "/agents", "127.0.0.1:8080",
 		config.Log{Level: "info", Format: "text"},
 		"UTC",
-		config.Turn{Lease: 30 * time.Second, MaxRounds: 20, StreamEdit: time.Second},
+		config.Turn{Lease: 30 * time.Second, MaxRounds: 20, CompactPercent: 70, StreamEdit: time.Second},
 		64,
 		config.Outbox{ChannelInterval: time.Second, WorkspaceInterval: 50 * time.Millisecond, AnswerMaxAge: 15 * time.Minute, MaxAttempts: 5},
 		20, time.Minute, time.Minute, 25 * time.Second,

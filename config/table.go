@@ -212,6 +212,10 @@ func engineSettings() []setting {
 			doc: "How often a model may call tools within one turn before the turn ends with a message that says so.",
 		},
 		{
+			key: "turn.compact_percent", kind: whole, unit: "percent", def: "70", min: 0, max: 95, restart: true,
+			doc: "At how much of the model's context the older part of a conversation is summarised for the model. The log stays whole. 0 means only when a request was too long.",
+		},
+		{
 			key: "turn.stream_edit_ms", kind: whole, unit: "milliseconds", def: "1000", min: 50, max: 60_000, restart: true,
 			doc: "Least time between two updates of an answer that is being written. Platforms limit how often a message may be edited.",
 		},

@@ -205,6 +205,10 @@ type (
 	Summary struct {
 		Text string `json:"text"`
 		From int64  `json:"from"`
+		// Usage, Model and Cost are those of the call that made it.
+		Usage model.Usage `json:"usage"`
+		Model string      `json:"model,omitempty"`
+		Cost  *float64    `json:"cost,omitempty"`
 	}
 	// Cancel is a stop that took hold; Covers are messages that had not begun and end with it.
 	Cancel struct {

@@ -65,7 +65,9 @@ func (s *State) Apply(e Event) {
 		if t := s.Turn; t != nil && e.Gate != nil && len(t.Gates) < MaxGates {
 			t.Gates = append(t.Gates, *e.Gate)
 		}
-	case Noted, Compacted:
+	case Compacted:
+		s.compacted(e.Frame, e.Summary)
+	case Noted:
 		// They change what the model sees, and nothing that is to be done.
 	}
 }
@@ -123,6 +125,7 @@ func (s *State) answered(frame string, a *Answer) {
 	}
 	f.Rounds++
 	f.Answers++
+	f.Tokens = a.Usage.Input + a.Usage.Output
 	f.Unseen, f.Final = false, nil
 	f.Calls = nil
 	for _, c := range a.Calls {
@@ -143,15 +146,30 @@ func (s *State) answered(frame string, a *Answer) {
 	}
 	if t := s.Turn; t != nil {
 		t.Rounds++
-		t.Usage = t.Usage.Add(a.Usage)
-		if a.Cost != nil {
-			t.Cost += *a.Cost
-		} else {
-			t.Unpriced = true
-		}
-		if a.Model != "" && !slices.Contains(t.Models, a.Model) {
-			t.Models = append(t.Models, a.Model)
-		}
+		t.pay(a.Usage, a.Cost, a.Model)
+	}
+}
+
+// pay adds what a model call cost.
+func (t *Turn) pay(u model.Usage, cost *float64, name string) {
+	t.Usage = t.Usage.Add(u)
+	if cost != nil {
+		t.Cost += *cost
+	} else {
+		t.Unpriced = true
+	}
+	if name != "" && !slices.Contains(t.Models, name) {
+		t.Models = append(t.Models, name)
+	}
+}
+
+// compacted: what a model sees of the frame is short again.
+func (s *State) compacted(frame string, sum *Summary) {
+	if f := s.Frame(frame); f != nil {
+		f.Tokens = 0
+	}
+	if sum != nil && sum.Model != "" && s.Turn != nil {
+		s.Turn.pay(sum.Usage, sum.Cost, sum.Model)
 	}
 }
 
@@ -354,7 +372,7 @@ func (s *State) dropWait(id string) {
 func (s *State) endTurn() {
 	s.Turn, s.Waits = nil, nil
 	if r := s.Root(); r != nil {
-		s.Frames = []Frame{{ID: r.ID, Agent: r.Agent, Answers: r.Answers, Groups: r.Groups}}
+		s.Frames = []Frame{{ID: r.ID, Agent: r.Agent, Answers: r.Answers, Groups: r.Groups, Tokens: r.Tokens}}
 	}
 }
 
@@ -363,6 +381,9 @@ func Usage(events []Event) (u model.Usage) {
 	for _, e := range events {
 		if e.Kind == ModelAnswered && e.Model != nil {
 			u = u.Add(e.Model.Usage)
+		}
+		if e.Kind == Compacted && e.Summary != nil {
+			u = u.Add(e.Summary.Usage)
 		}
 	}
 	return u

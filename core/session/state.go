@@ -56,6 +56,8 @@ type Frame struct {
 	Client string `json:"client,omitempty"`
 	// Groups are the groups of tools that were opened for the frame, sorted; those of the root stay for the session.
 	Groups []string `json:"groups,omitempty"`
+	// Tokens is how many tokens the last request and its answer had; 0 where that is not known.
+	Tokens int `json:"tokens,omitempty"`
 	// Rounds counts the model's answers in this turn; Answers those of the frame's whole life (it names the next model call).
 	Rounds  int `json:"rounds,omitempty"`
 	Answers int `json:"answers,omitempty"`

@@ -82,6 +82,12 @@ type Options struct {
 	// Reach is the accounts to which cards are copied for persons who may decide and do not read the conversation: of who, in workspace w where there is
 	// one, without those of without; named are accounts by persons. nil means that cards have no copies.
 	Reach func(ctx context.Context, w chat.Workspace, who, without []string, named map[string]string) ([]chat.IdentityID, error)
+	// CompactAt is the share of a model's context at which the older part of a history is summarised; 0 means never by itself. ContextTokens is
+	// what the context of an agent's model holds, 0 where that is not known; nil means that it never is.
+	CompactAt     float64
+	ContextTokens func(a prompt.Agent) int
+	// Redact takes secrets out of what is summarised; nil means that there are none.
+	Redact func(string) string
 	// DefaultAgent is who answers where nobody was chosen: "main".
 	DefaultAgent string
 	NewID        func() string

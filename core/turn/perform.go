@@ -22,6 +22,9 @@ import (
 type outcome struct {
 	d      session.Decision
 	answer *model.Answer
+	// summary is what a model call was for that summarised a history, from the entry on with which the rest begins.
+	summary bool
+	from    int64
 	// tools are what the model was shown.
 	tools []tool.Tool
 	// partial is what was shown of an answer that was broken off.
@@ -138,6 +141,9 @@ func (r *run) beginModel(ctx context.Context, d session.Decision) (func(context.
 		r.modelFailed(f, err)
 		return nil, nil
 	}
+	if do := r.beginCompaction(f, agent, m); do != nil {
+		return do, nil
+	}
 	shown, err := r.tools(ctx, f)
 	if err != nil {
 		return nil, err
@@ -253,6 +259,9 @@ func (r *run) end(ctx, work context.Context, o outcome) error {
 	if o.panic != nil && o.d.Do == session.CallModel {
 		panic(fmt.Sprintf("the call of a model panicked: %v\n%s", o.panic, o.stack))
 	}
+	if o.summary {
+		return r.endCompaction(ctx, work, o)
+	}
 	if o.d.Do == session.CallModel {
 		return r.endModel(work, o)
 	}
@@ -265,6 +274,10 @@ func (r *run) endModel(work context.Context, o outcome) error {
 		if errors.Is(context.Cause(work), ErrStopped) {
 			r.partial = o.partial
 			return ErrStopped
+		}
+		if e, ok := errors.AsType[*model.Error](o.err); ok && e.Kind == model.ContextTooLong && !r.compacted[o.d.Frame] {
+			r.mustCompact(o.d.Frame) // once; then it goes on
+			return nil
 		}
 		r.modelFailed(r.state.Frame(o.d.Frame), o.err)
 		return nil

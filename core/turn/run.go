@@ -82,12 +82,14 @@ type run struct {
 	poke     <-chan struct{}
 	unattend func()
 
-	fresh   bool // the inbox was read and nothing was awaited since
-	reopen  *conversation.Control
-	busy    map[string]bool
-	again   map[string]bool
-	results chan *outcome
-	commits int
+	fresh  bool // the inbox was read and nothing was awaited since
+	reopen *conversation.Control
+	busy   map[string]bool
+	// compact are the frames whose history must be summarised before their next model call, compacted those for which that was tried.
+	compact, compacted map[string]bool
+	again              map[string]bool
+	results            chan *outcome
+	commits            int
 }
 
 type waitDoc struct {

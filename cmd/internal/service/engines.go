@@ -92,6 +92,7 @@ func (s *Service) openEngines(ctx context.Context) error {
 		},
 		Files: s.reader(),
 		Admin: s.isAdmin, Name: people.New(s.store).Name, Reach: people.New(s.store).Reach, DefaultAgent: agents.Main, NewID: s.opts.NewID, Clock: time.Now, Zone: s.cfg.Location(), MaxRounds: s.cfg.Turn.MaxRounds,
+		CompactAt: float64(s.cfg.Turn.CompactPercent) / 100, ContextTokens: s.contextTokens, Redact: s.opts.Secrets.Clean,
 		Format: e.replicas.Writes, LiveAfter: liveAfter, Spawn: func(f func()) { e.beside.Go(f) },
 		Observer: turn.Observer{TurnEnded: s.metrics.turn, ToolEnded: s.metrics.tool}, Log: s.log,
 	})

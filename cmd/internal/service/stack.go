@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"herald/core/conversation"
+	"herald/core/model"
 	"herald/core/prompt"
 	"herald/core/session"
 	"herald/core/store"
@@ -42,6 +43,19 @@ func (s *Service) stack(tools *tool.Registry) *stack.Source {
 			return nil
 		},
 	})
+}
+
+// contextTokens is what the context of an agent's model holds, 0 where there is no model.
+func (s *Service) contextTokens(a prompt.Agent) int {
+	strength, err := model.ParseStrength(a.Strength)
+	if err != nil {
+		return 0
+	}
+	c, err := s.router.Pick(a.Model, strength, a.Scope)
+	if err != nil {
+		return 0
+	}
+	return c.ContextTokens
 }
 
 // recentTasks is how long a task that failed is listed.

@@ -1,0 +1,75 @@
+package session
+
+import (
+	"fmt"
+	"strings"
+
+	"herald/core/model"
+)
+
+// KeepRecent is how many of the last entries of a history a summary leaves as they are.
+const KeepRecent = 6
+
+// Limits in runes of what one entry brings into a summary.
+const (
+	summaryHeadRunes, summaryTailRunes = 6000, 1500
+	summaryArguments                   = 1200
+)
+
+// Older is the part of a frame's history that a summary may stand for: the text of its entries, the summary before it, and the first entry
+// that stays. It ends at what a person said, so that no call is parted from its result. ok is false where there is nothing to summarise.
+func (h *History) Older(frame string) (text, prior string, from int64, ok bool) {
+	t := h.threads[frame]
+	if t == nil {
+		return "", "", 0, false
+	}
+	split := len(t.items) - KeepRecent
+	for split > 0 && t.items[split].role != model.User {
+		split--
+	}
+	if split <= 0 {
+		return "", "", 0, false
+	}
+	var b strings.Builder
+	for _, i := range t.items[:split] {
+		switch i.role {
+		case model.User:
+			fmt.Fprintf(&b, "PERSON: %s\n\n", clipped(i.text+Attached(i.files)))
+		case model.Assistant:
+			if i.text != "" {
+				fmt.Fprintf(&b, "AGENT: %s\n\n", clipped(i.text))
+			}
+			for _, c := range i.calls {
+				args := []rune(string(c.Arguments))
+				if len(args) > summaryArguments {
+					args = append(args[:summaryArguments:summaryArguments], '…')
+				}
+				fmt.Fprintf(&b, "CALL of %s: %s\n\n", c.Name, string(args))
+			}
+		case model.Tool:
+			fmt.Fprintf(&b, "RESULT: %s\n\n", clipped(i.text))
+		}
+	}
+	return strings.TrimSpace(b.String()), t.summary, t.items[split].seq, true
+}
+
+// Size is about how many tokens a frame's history has, for a model that does not count them: a quarter of its characters.
+func (h *History) Size(frame string) int {
+	n := 0
+	for _, m := range h.Visible(frame) {
+		n += len(m.Text)
+		for _, c := range m.Calls {
+			n += len(c.Arguments)
+		}
+	}
+	return n / 4
+}
+
+// clipped is a text without its middle where it is long.
+func clipped(s string) string {
+	r := []rune(s)
+	if len(r) <= summaryHeadRunes+summaryTailRunes {
+		return s
+	}
+	return string(r[:summaryHeadRunes]) + "\n[…]\n" + string(r[len(r)-summaryTailRunes:])
+}
