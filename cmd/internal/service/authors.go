@@ -115,13 +115,28 @@ func (s *Service) setSecrets(cfgs ...*config.Config) {
 	s.opts.Secrets.Set(all...)
 }
 
+// shut is a runner that runs nothing where this replica does not share the folder of files with the others.
+type shut struct {
+	*sandbox.Runner
+	off func() error
+}
+
+// Run runs a command, unless programs are off here.
+func (r shut) Run(ctx context.Context, c sandbox.Command) (sandbox.Result, error) {
+	if err := r.off(); err != nil {
+		return sandbox.Result{}, err
+	}
+	return r.Runner.Run(ctx, c)
+}
+
 // openAuthors finds skills and authors' tools.
 func (s *Service) openAuthors(context.Context) error {
 	a := &authors{runner: Runner(s.cfg), skills: skills.Open(SkillOptions(s.cfg, s.log))}
 	o := ToolOptions(s.cfg, s.log)
-	o.Runner, o.Transport, o.Secret = a.runner, http.RoundTripper(s.transport), s.authorSecret
+	run := shut{a.runner, func() error { return s.shared.off() }}
+	o.Runner, o.Transport, o.Secret = run, http.RoundTripper(s.transport), s.authorSecret
 	a.tools = authored.Open(o)
-	a.use = skills.Use{Registry: a.skills, Runner: a.runner, Selector: func(ctx context.Context, id string) (skills.Selector, error) {
+	a.use = skills.Use{Registry: a.skills, Runner: run, Selector: func(ctx context.Context, id string) (skills.Selector, error) {
 		agent, err := s.agents.Agent(ctx, id)
 		return SkillSelector(agent), err
 	}}
