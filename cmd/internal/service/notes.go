@@ -2,8 +2,11 @@ package service
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 
 	"herald/core/chat"
+	"herald/core/conversation"
 	"herald/core/memory"
 	"herald/core/people"
 	"herald/core/store"
@@ -16,6 +19,29 @@ type audience interface {
 	Mixed(ctx context.Context, c chat.Conversation) (bool, error)
 }
 
+// origin is the conversation that began a task, for a conversation that is none but a task's; others are their own.
+func (s *Service) origin(ctx context.Context, c chat.Conversation) (chat.Conversation, error) {
+	if !conversation.IsTask(c) {
+		return c, nil
+	}
+	as, err := s.store.Read(ctx, store.Get{Partition: conversation.Partition(c), Key: conversation.TaskKey})
+	if err != nil {
+		return chat.Conversation{}, fmt.Errorf("look who began the task %s: %w", c.Thread, err)
+	}
+	var start conversation.TaskStart
+	d, ok := as[0].Doc()
+	if !ok {
+		return chat.Conversation{}, fmt.Errorf("look who began the task %s: its start is gone", c.Thread)
+	}
+	if err := json.Unmarshal(d.Value, &start); err != nil {
+		return chat.Conversation{}, fmt.Errorf("look who began the task %s: %w", c.Thread, err)
+	}
+	if conversation.IsTask(start.Origin) && start.Origin != c {
+		return s.origin(ctx, start.Origin)
+	}
+	return start.Origin, nil
+}
+
 // desk is where tools read and write notes.
 func (s *Service) desk() *builtin.Desk {
 	note := func(ctx context.Context, person string, p store.Partition) error {
@@ -26,6 +52,7 @@ func (s *Service) desk() *builtin.Desk {
 	}
 	return &builtin.Desk{
 		Notes: memory.New(s.store, note), Name: people.New(s.store).Name, Admin: s.isAdmin,
+		Origin: s.origin,
 		Mixed: func(ctx context.Context, c chat.Conversation) (bool, error) {
 			a, ok := s.adapter(c.Workspace)
 			if !ok {

@@ -1,7 +1,9 @@
 package builtin_test
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -90,5 +92,30 @@ func TestNotesStayWhereTheyWereMade(t *testing.T) {
 	empty.Arguments = json.RawMessage(`{"text":"  "}`)
 	if _, err := remember.Run(t.Context(), empty); err == nil {
 		t.Error("an empty note was kept")
+	}
+}
+
+// A task's notes are those of the conversation that began it; where that cannot be told, nothing that others share is open.
+func TestATaskHasTheNotesOfItsOrigin(t *testing.T) {
+	t.Parallel()
+	origin := chat.Conversation{Workspace: "test:1", Channel: "c1", Thread: "t1"}
+	task := chat.Conversation{Workspace: "test:1", Channel: "tasks", Thread: "k1"}
+	var fails error
+	d := &builtin.Desk{Origin: func(_ context.Context, c chat.Conversation) (chat.Conversation, error) {
+		if c == task {
+			return origin, fails
+		}
+		return c, nil
+	}}
+	c := tool.Call{}
+	c.Person, c.Conversation = "ann", task
+	if pl, err := d.Room(t.Context(), c).Open(memory.Channel); err != nil || pl != memory.OfChannel(origin) {
+		t.Errorf("got %q, %v", pl, err)
+	}
+	fails = errors.New("the store is away")
+	for _, root := range []memory.Root{memory.Channel, memory.Shared} {
+		if pl, err := d.Room(t.Context(), c).Open(root); err == nil {
+			t.Errorf("%s is open: %q", root, pl)
+		}
 	}
 }

@@ -28,6 +28,9 @@ type Desk struct {
 	Notes *memory.Notes
 	// Mixed reports whether guests or people of another workspace read a conversation; nil means that nobody does. Where it fails they do.
 	Mixed func(ctx context.Context, c chat.Conversation) (bool, error)
+	// Origin is the conversation for which a call is made: its own, or that which began its task; nil means its own. Where it fails nothing that
+	// others share is open.
+	Origin func(ctx context.Context, c chat.Conversation) (chat.Conversation, error)
 	// Name is the shown name of a person; nil means the id.
 	Name func(ctx context.Context, person string) (string, error)
 	// Admin reports whether a person is an admin now; nil means that nobody is.
@@ -37,8 +40,16 @@ type Desk struct {
 // Room is where a call asks for notes.
 func (d *Desk) Room(ctx context.Context, c tool.Call) memory.Room {
 	r := memory.Room{Conversation: c.Conversation, Direct: c.Direct, Person: c.Person, Askers: c.Askers}
+	if d.Origin != nil {
+		origin, err := d.Origin(ctx, c.Conversation)
+		if err != nil {
+			r.Mixed = true
+			return r
+		}
+		r.Conversation = origin
+	}
 	if d.Mixed != nil {
-		mixed, err := d.Mixed(ctx, c.Conversation)
+		mixed, err := d.Mixed(ctx, r.Conversation)
 		r.Mixed = mixed || err != nil
 	}
 	return r
