@@ -59,9 +59,13 @@ type uploader interface {
 	Upload(ctx context.Context, c chat.Conversation, name string, content []byte) error
 }
 
-// show puts a file into the conversation of a call.
+// show puts a file into the conversation of a call; that of a task into the one that began it.
 func (s *Service) show(ctx context.Context, c tool.Call, name string, content []byte) error {
-	a, ok := s.adapter(c.Conversation.Workspace)
+	at, err := s.origin(ctx, c.Conversation)
+	if err != nil {
+		return err
+	}
+	a, ok := s.adapter(at.Workspace)
 	if p, is := a.(paced); is {
 		a = p.Adapter
 	}
@@ -69,7 +73,7 @@ func (s *Service) show(ctx context.Context, c tool.Call, name string, content []
 	if !ok || !can {
 		return files.ErrCannotShow
 	}
-	return u.Upload(ctx, c.Conversation, name, content)
+	return u.Upload(ctx, at, name, content)
 }
 
 // webTools are the tools that read the web.
