@@ -103,10 +103,10 @@ type Service struct {
 	adapters  map[chat.Platform]chat.Adapter
 	// fetchers are those of the adapters that give the bytes of files.
 	fetchers map[chat.Platform]chat.Fetcher
-	runs      []Connection
-	engines   *engines
-	paces     *outbox.Pacer
-	shared    *sharedFolder
+	runs     []Connection
+	engines  *engines
+	paces    *outbox.Pacer
+	shared   *sharedFolder
 
 	control net.Listener
 	web     net.Listener
