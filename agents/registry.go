@@ -209,3 +209,6 @@ func builtIn() map[string]Agent {
 	}
 	return r.agents
 }
+
+// BuiltInFile is the file of a built-in agent as it is written.
+func BuiltInFile(id string) ([]byte, error) { return embedded.ReadFile(id + "/" + fileName) }

@@ -12,6 +12,7 @@ type grammar struct {
 	Store       storeCmd       `cmd:"" help:"Make the store."`
 	Init        initCmd        `cmd:"" help:"Ask for provider and store, try them, and write a configuration."`
 	Settings    configCmd      `cmd:"" name:"config" help:"Check and explain the configuration."`
+	Agents      agentsCmd      `cmd:"" help:"List, check, show and write agents."`
 	Skills      skillsCmd      `cmd:"" help:"List, check and write skills."`
 	Tools       toolsCmd       `cmd:"" help:"List and check your own tools."`
 	Version     versionCmd     `cmd:"" help:"Print the version."`

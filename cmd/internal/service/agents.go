@@ -77,6 +77,9 @@ func (s agentSource) Agent(ctx context.Context, of tool.Scope) (prompt.Agent, er
 	return out, nil
 }
 
+// AgentsList is the agents that a may delegate to where it is the session's own agent, "" when there are none.
+func AgentsList(set *agents.Set, a agents.Agent) string { return agentsList(set, a, tool.Scope{}) }
+
 // agentsList is the agents that a may delegate to here, "" when there are none.
 func agentsList(set *agents.Set, a agents.Agent, of tool.Scope) string {
 	if a.NoTools || of.Depth >= session.MaxDepth {
