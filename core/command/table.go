@@ -21,6 +21,8 @@ const (
 	Status Name = "status"
 	Why    Name = "why"
 	Show   Name = "show"
+	// Compact summarises the older part of the conversation for the model.
+	Compact Name = "compact"
 )
 
 // Reader is the part of a store that a handler needs.
@@ -94,6 +96,7 @@ func Default(further ...Spec) *Table {
 		}},
 		{Name: New, Aliases: []string{"reset"}, Whole: true, Least: people.Restricted, Help: helpNew},
 		{Name: Stop, Aliases: []string{"cancel"}, Lenient: true, Whole: true, Least: people.Restricted, Help: helpStop},
+		{Name: Compact, Least: people.Restricted, Help: helpCompact},
 		{Name: Status, Whole: true, Least: people.Restricted, Help: helpStatus, Run: status},
 		{Name: Why, Args: "[REF]", MaxArgs: 1, Least: people.Restricted, Help: helpWhy, Run: why},
 		{Name: Show, Args: "REF", MaxArgs: 1, Least: people.Restricted, Help: helpShow, Run: show},

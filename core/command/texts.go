@@ -2,12 +2,13 @@ package command
 
 // The fixed texts of the commands, in one place so that they can be translated together.
 const (
-	helpHelp   = "shows the commands, or what one of them does"
-	helpNew    = "ends this conversation's session; the next message begins a new one"
-	helpStop   = "stops what is running here and drops what waits for it"
-	helpStatus = "shows what runs or waits here"
-	helpWhy    = "shows which agent, model and tools made the last answer, its tokens and its cost; REF names another answer or a failure"
-	helpShow   = "shows the whole text of an answer that came too late and was replaced by one line"
+	helpHelp    = "shows the commands, or what one of them does"
+	helpNew     = "ends this conversation's session; the next message begins a new one"
+	helpCompact = "summarises the older part of this conversation for the model; nothing is lost"
+	helpStop    = "stops what is running here and drops what waits for it"
+	helpStatus  = "shows what runs or waits here"
+	helpWhy     = "shows which agent, model and tools made the last answer, its tokens and its cost; REF names another answer or a failure"
+	helpShow    = "shows the whole text of an answer that came too late and was replaced by one line"
 
 	helpHead = "Write to me as you would to a person. These words are commands, alone or behind `/` or `!herald`:"
 	helpFoot = "`why` and `show` need the `/` or `!herald` before them."

@@ -36,6 +36,8 @@ type ControlKind string
 const (
 	Stop   ControlKind = "stop"
 	New    ControlKind = "new"
+	// Compact has the older part of the history summarised.
+	Compact ControlKind = "compact"
 	Edit   ControlKind = "edit"
 	Delete ControlKind = "delete"
 	// Retry starts the turn Target over, whose answer failed.

@@ -58,6 +58,8 @@ func (i *Intake) runCommand(ctx context.Context, e *event) (chat.Outcome, Reason
 		return i.say(ctx, e, UnknownCommand, spec.Usage(), false)
 	case e.scattered():
 		return i.listRunning(ctx, e)
+	case spec.Name == command.Compact:
+		return i.compact(ctx, e)
 	case spec.Run == nil:
 		return i.order(ctx, e, conversation.ControlKind(spec.Name))
 	}
@@ -66,6 +68,13 @@ func (i *Intake) runCommand(ctx context.Context, e *event) (chat.Outcome, Reason
 		return "", Failed, err
 	}
 	return i.say(ctx, e, Commanded, text, false)
+}
+
+// compact has the turn's holder summarise the history; it stops nothing.
+func (i *Intake) compact(ctx context.Context, e *event) (chat.Outcome, Reason, error) {
+	c := e.control(conversation.Compact)
+	out, _, err := i.commit(ctx, e, "intake.compact", nil, store.Put{Key: c.Key(), Value: conversation.Encode(c)}, e.audit(string(c.Kind), "", ""), e.wake())
+	return outcome(out, Commanded, err)
 }
 
 // order writes stop or new: the control, the head that refuses older work, and the audit row, in one commit. The turn's

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 
+	"herald/core/conversation"
 	"herald/core/model"
 	"herald/core/prompt"
 	"herald/core/session"
@@ -105,4 +106,82 @@ func (r *run) endCompaction(ctx, work context.Context, o outcome) error {
 		r.cur.LogFrom = from
 	}
 	return err
+}
+
+// askCompaction takes a command to summarise the history: before the next step of the turn under way, or at once.
+func (r *run) askCompaction(c conversation.Control) {
+	switch root := r.state.Root(); {
+	case root == nil || r.state.Closed:
+		r.confirm(c, textNothingOld)
+	case r.state.Turn != nil:
+		r.mustCompact(root.ID)
+		r.confirm(c, textCompacting)
+	default:
+		r.asked = append(r.asked, c)
+	}
+}
+
+// compactInTurn leaves commands to summarise the history to the turn that began beside them.
+func (r *run) compactInTurn() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.state.Turn == nil {
+		return
+	}
+	for _, c := range r.asked {
+		r.mustCompact(r.state.Root().ID)
+		r.confirm(c, textCompacting)
+	}
+	r.asked = nil
+}
+
+// compactNow summarises the history of a session without a turn, and confirms it in the same commit.
+func (r *run) compactNow(ctx context.Context) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	asked := r.asked
+	r.asked = nil
+	tell := func(text string) {
+		for _, c := range asked {
+			r.confirm(c, text)
+		}
+	}
+	root := r.state.Root()
+	if root == nil {
+		tell(textNothingOld)
+		return nil
+	}
+	a, err := r.agent(ctx, root)
+	var m model.Model
+	if err == nil {
+		m, err = r.Models.Model(a)
+	}
+	if err != nil {
+		r.log.Warn("a history could not be summarised", "error", err)
+		tell(textNotCompacted)
+		return nil
+	}
+	r.mustCompact(root.ID)
+	delete(r.compacted, root.ID)
+	do := r.beginCompaction(root, a, m)
+	if do == nil {
+		tell(textNothingOld)
+		return nil
+	}
+	r.mu.Unlock()
+	o := r.guarded(r.working(), session.Decision{ID: "asked/" + asked[0].ID, Do: session.CallModel, Frame: root.ID}, do)
+	r.mu.Lock()
+	if err := ctx.Err(); err != nil {
+		return context.Cause(ctx)
+	}
+	if o.panic != nil {
+		panic(o.panic)
+	}
+	if o.err != nil || strings.TrimSpace(o.answer.Text) == "" || len(o.answer.Calls) > 0 {
+		r.log.Warn("a history could not be summarised", "error", o.err)
+		tell(textNotCompacted)
+		return nil
+	}
+	tell(textCompacted)
+	return r.endCompaction(ctx, r.working(), o)
 }

@@ -10,6 +10,7 @@ import (
 	"herald/core/model/modeltest"
 	"herald/core/prompt"
 	"herald/core/session"
+	"herald/core/store"
 )
 
 // summarising reports whether a request asks for a summary.
@@ -123,5 +124,46 @@ func TestWhereAHistoryIsSplit(t *testing.T) {
 		if from != tc.from || ok != (tc.from > 0) {
 			t.Errorf("%s: splits at %d: %q", tc.name, from, text)
 		}
+	}
+}
+
+// On request a history is summarised at once where nothing runs, and before the next step where something does.
+func TestCompactOnRequest(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		name     string
+		messages int
+		beside   bool
+		summary  modeltest.Reply
+		want     string
+		asked    int
+	}{
+		{"nothing was said", 0, false, modeltest.Say("short"), "There is nothing to summarise yet.", 0},
+		{"little was said", 2, false, modeltest.Say("short"), "There is nothing to summarise yet.", 0},
+		{"much was said", 6, false, modeltest.Say("short"), "The older part of this conversation is summarised now. What was said is kept, and I go on from the summary.", 1},
+		{"much was said, and a turn begins", 6, true, modeltest.Say("short"), "I will summarise the older part of this conversation before my next step.", 1},
+		{"the model gives none", 6, false, modeltest.Say(" "), "The older part of this conversation could not be summarised. Nothing has changed; try again in a little while.", 1},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			r, asked := long(t, 0, tc.summary, say("fine"))
+			for i := range tc.messages {
+				r.say(fmt.Sprint(i+1), "ann", "message")
+				r.work()
+			}
+			c := conversation.Control{V: 1, Kind: conversation.Compact, ID: "c", Order: "8", By: "ann"}
+			if tc.beside {
+				r.say("9", "ann", "message")
+			}
+			r.commit(store.Put{Key: c.Key(), Value: conversation.Encode(c)})
+			r.work()
+			said := strings.Join(r.said(), "\n")
+			if !strings.Contains(said, "notice [c] "+tc.want) || len(*asked) != tc.asked {
+				t.Errorf("said\n%s\n%d summaries", said, len(*asked))
+			}
+			if tc.messages > 0 {
+				r.foldAgrees()
+			}
+		})
 	}
 }

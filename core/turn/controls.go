@@ -23,6 +23,8 @@ func (r *run) applyControls(ctx context.Context) error {
 				continue
 			}
 			err = r.stopOrNew(ctx, c)
+		case conversation.Compact:
+			r.askCompaction(c)
 		case conversation.Edit, conversation.Delete:
 			done, err = r.change(ctx, c)
 		case conversation.Retry:

@@ -122,6 +122,7 @@ func (r *run) drive(ctx context.Context) error {
 		if err := ctx.Err(); err != nil {
 			return context.Cause(ctx)
 		}
+		r.compactInTurn()
 		ds := session.Next(&r.state, session.Options{Busy: r.busy, Again: r.again, MaxRounds: r.MaxRounds, Rounds: r.rounds(ctx)})
 		if len(ds) == 1 {
 			switch d := ds[0]; d.Do {
@@ -149,6 +150,12 @@ func (r *run) drive(ctx context.Context) error {
 				continue
 			default: // performed below
 			}
+		}
+		if len(ds) == 0 && len(r.busy) == 0 && len(r.asked) > 0 {
+			if err := r.compactNow(ctx); err != nil {
+				return err
+			}
+			continue
 		}
 		if len(ds) == 0 && len(r.busy) == 0 {
 			r.unattend()

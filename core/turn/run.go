@@ -87,9 +87,11 @@ type run struct {
 	busy   map[string]bool
 	// compact are the frames whose history must be summarised before their next model call, compacted those for which that was tried.
 	compact, compacted map[string]bool
-	again              map[string]bool
-	results            chan *outcome
-	commits            int
+	// asked are commands to summarise the history that came while no turn was under way.
+	asked   []conversation.Control
+	again   map[string]bool
+	results chan *outcome
+	commits int
 }
 
 type waitDoc struct {

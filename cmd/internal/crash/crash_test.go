@@ -34,6 +34,7 @@ var unreached = map[string]string{
 	"memory.log":       "the tools of files must be activated first, which no story does",
 	"intake.greeting":  "Herald introduces itself on Slack alone, which has a matrix of its own",
 	"turn.compact":     "no story fills a model's context",
+	"intake.compact":   "no story asks for a summary",
 	"turn.task":        "no story has an agent that takes tasks",
 	"turn.taskend":     "no story has an agent that takes tasks",
 	"handover.task":    "no story has an agent that takes tasks",
