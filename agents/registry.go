@@ -11,6 +11,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 //go:embed */AGENT.md common/*.md
@@ -29,6 +30,13 @@ type Options struct {
 	Log *slog.Logger
 }
 
+// A folder with more than large files to look at, which takes a millisecond and more, is looked at once in rest: a turn asks several times, and
+// nobody writes a message sooner after saving a file.
+const (
+	large = 256
+	rest  = 50 * time.Millisecond
+)
+
 // WorkDir stands in a path of inject_memory for the session's working folder.
 const WorkDir = "$WD"
 
@@ -39,6 +47,8 @@ type Registry struct {
 	now     atomic.Pointer[Set]
 	// reading holds off a second reader: while one reads the folder, the others use what stands.
 	reading sync.Mutex
+	// looked is when the folder was last looked at; under reading.
+	looked time.Time
 }
 
 // Set is one complete state of the agents. It never changes.
@@ -106,9 +116,14 @@ func (r *Registry) Now() *Set {
 		return r.now.Load()
 	}
 	defer r.reading.Unlock()
-	if was, seen := r.now.Load(), look(r.opts.Dir); !seen.same(was.seen) || !was.included.stands() {
+	was := r.now.Load()
+	if len(was.seen) > large && time.Since(r.looked) < rest {
+		return was
+	}
+	if seen := look(r.opts.Dir); !seen.same(was.seen) || !was.included.stands() {
 		r.read(seen)
 	}
+	r.looked = time.Now()
 	return r.now.Load()
 }
 

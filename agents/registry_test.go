@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -345,6 +346,44 @@ func BenchmarkAgent(b *testing.B) {
 	r := agents.Open(agents.Options{Dir: dir, Log: slog.New(slog.DiscardHandler)})
 	for b.Loop() {
 		if _, err := r.Agent(b.Context(), "a"); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// More agents than a few hundred are all there, and a change of one of them is seen.
+func TestManyAgents(t *testing.T) {
+	t.Parallel()
+	f := newFolder(t)
+	for i := range 500 {
+		f.write(fmt.Sprintf("agent-%03d", i), good)
+	}
+	r := f.open()
+	if n, p := len(r.List()), problems(r); n != 500+len(builtIns) || p != "" {
+		t.Fatalf("%d agents; %s", n, p)
+	}
+	f.write("agent-400", "---\ntype: chat\n---\nTwo.\n")
+	for end := time.Now().Add(time.Minute); prompt(t, r, "agent-400") != "Two."; {
+		if time.Now().After(end) {
+			t.Fatal("the change is not seen")
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// BenchmarkNow500 is what a turn pays to see whether one of 500 agents changed.
+func BenchmarkNow500(b *testing.B) {
+	dir := b.TempDir()
+	for i := range 500 {
+		id := fmt.Sprintf("agent-%03d", i)
+		if err := errors.Join(os.MkdirAll(filepath.Join(dir, id), 0o755), os.WriteFile(filepath.Join(dir, id, "AGENT.md"), []byte(good), 0o644)); err != nil {
+			b.Fatal(err)
+		}
+	}
+	r := agents.Open(agents.Options{Dir: dir, Log: slog.New(slog.DiscardHandler)})
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := r.Now().Agent("agent-250"); err != nil {
 			b.Fatal(err)
 		}
 	}
