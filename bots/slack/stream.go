@@ -69,7 +69,7 @@ func (s *streams) may(p *chat.Post) (team, user string, ok bool) {
 		s.started = s.started[1:]
 	}
 	c := p.Conversation
-	if c.Thread == "" || p.Card != nil || s.without[c.ChannelKey()] || len(s.started) >= streamsPerMinute || len(s.open) >= maxStreams {
+	if c.Thread == "" || p.Changes || p.Card != nil || s.without[c.ChannelKey()] || len(s.started) >= streamsPerMinute || len(s.open) >= maxStreams {
 		return "", "", false
 	}
 	who, known := s.writers[streamKey(c, p.ReplyTo)]

@@ -25,6 +25,8 @@ type Post struct {
 	Interaction string `json:"interaction,omitempty"`
 	// Live marks a message that will still be edited (a streamed answer).
 	Live bool `json:"live,omitempty"`
+	// Changes: what stands first in a live message will be replaced, not only grow, so that it must be one that can be edited.
+	Changes bool
 }
 
 // Nonce is the post's name on a platform that takes one (at most 25 bytes are portable): see [Nonce].

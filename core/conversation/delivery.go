@@ -35,6 +35,8 @@ type Delivery struct {
 	Interaction string          `json:"interaction,omitempty"`
 	// Live: the turn's holder is still writing it; the outbox leaves it alone.
 	Live bool `json:"live,omitempty"`
+	// Changes: its first text was what agents work on, which the answer replaces.
+	Changes bool `json:"changes,omitempty"`
 	// Pieces are cut once, when the text is final; a live delivery has one.
 	Pieces []Piece `json:"pieces,omitempty"`
 	// Turn is the turn that made it, "" for none.
@@ -77,7 +79,7 @@ func (d *Delivery) SentKey() store.Key { return store.Key{Collection: Sent, Name
 func (d *Delivery) Post(c chat.Conversation, i int) *chat.Post {
 	p := &chat.Post{
 		Conversation: c, DeliveryID: d.ID, Piece: i, Text: d.Pieces[i].Text,
-		ReplyTo: d.ReplyTo, After: d.After, Only: d.Only, Live: d.Live,
+		ReplyTo: d.ReplyTo, After: d.After, Only: d.Only, Live: d.Live, Changes: d.Changes,
 	}
 	for _, cv := range d.Covers {
 		p.Covers = append(p.Covers, cv.MessageID)

@@ -53,6 +53,14 @@ func (h *History) Older(frame string) (text, prior string, from int64, ok bool) 
 	return strings.TrimSpace(b.String()), t.summary, t.items[split].seq, true
 }
 
+// Task is what the agent of a child frame was asked, "" for other frames.
+func (h *History) Task(frame string) string {
+	if t := h.threads[frame]; t != nil && frame != rootFrame && len(t.items) > 0 {
+		return t.items[0].text
+	}
+	return ""
+}
+
 // Size is about how many tokens a frame's history has, for a model that does not count them: a quarter of its characters.
 func (h *History) Size(frame string) int {
 	n := 0

@@ -74,7 +74,7 @@ func (w *liveWriter) show(ctx context.Context) error {
 // openLive commits the entry, posts it and commits the receipt.
 func (r *run) openLive(ctx context.Context, text string) error {
 	d := r.newAnswer()
-	d.Live = true
+	d.Live, d.Changes = true, r.progress != ""
 	d.Pieces = []conversation.Piece{{Text: text, Attempts: 1, TriedAt: r.now()}}
 	d.V = conversation.Version
 	// What was said before must stand first: while it waits in the outbox there is no live message.

@@ -158,6 +158,9 @@ func (r *run) beginModel(ctx context.Context, d session.Decision) (func(context.
 	req.NewCallID = r.NewID
 	root := f.Parent == ""
 	return func(ctx context.Context) outcome {
+		if !root {
+			r.showProgress(ctx)
+		}
 		o := r.callModel(ctx, m, req, root)
 		o.tools = shown
 		return o

@@ -61,6 +61,10 @@ type run struct {
 	partial string
 	// broken is an estimate of what the model calls of a turn took that were broken off, by the turn's id.
 	broken map[string]model.Usage
+	// progress is what was last shown of the agents at work, at progressAt by the local clock; quiet that it is not shown any more.
+	progress   string
+	progressAt time.Time
+	quiet      bool
 	// live is the delivery of the answer while it is written, nil before.
 	live *conversation.Delivery
 

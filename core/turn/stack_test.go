@@ -8,9 +8,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"herald/core/chat"
 	"herald/core/conversation"
 	"herald/core/model"
 	"herald/core/model/modeltest"
@@ -395,5 +397,25 @@ func TestASourceThatFails(t *testing.T) {
 	tm.work()
 	if got := tm.said(); len(got) != 1 || !strings.Contains(got[0], "write_todos") {
 		t.Errorf("said %q", got)
+	}
+}
+
+// While agents work, one message says which of them works on what; the answer takes its place.
+func TestProgressIsOneMessage(t *testing.T) {
+	t.Parallel()
+	agents := map[string]prompt.Agent{"main": {Type: "chat"}, "helper": {Type: "task"}, "other": {Type: "task"}}
+	tm := newTeam(t, agents,
+		as("main", once(modeltest.Call{Name: "execute_task", Arguments: `{"mode":"sync","agent_id":"helper","prompt":"count the beans"}`})),
+		as("helper", once(modeltest.Call{Name: "execute_subtask", Arguments: `{"agent_id":"other","prompt":"one bean"}`})),
+		as("other", say("1")))
+	tm.caps, tm.opts.LiveAfter = chat.Capabilities{Edits: true}, time.Hour
+	tm.say("1", "ann", "go")
+	tm.work()
+	first := "- `helper` works on: `count the beans`"
+	if d := cmp.Diff([]string{"send " + first, "edit " + first + "\n  - `other` works on: `one bean`", "edit " + first}, tm.posts); d != "" {
+		t.Errorf("posts (-want +got)\n%s", d)
+	}
+	if d := cmp.Diff([]string{"answer [1] 1"}, tm.said()); d != "" {
+		t.Errorf("said (-want +got)\n%s", d)
 	}
 }
