@@ -34,12 +34,12 @@ type ControlKind string
 
 // The kinds of controls.
 const (
-	Stop   ControlKind = "stop"
-	New    ControlKind = "new"
+	Stop ControlKind = "stop"
+	New  ControlKind = "new"
 	// Compact has the older part of the history summarised.
 	Compact ControlKind = "compact"
-	Edit   ControlKind = "edit"
-	Delete ControlKind = "delete"
+	Edit    ControlKind = "edit"
+	Delete  ControlKind = "delete"
 	// Retry starts the turn Target over, whose answer failed.
 	Retry ControlKind = "retry"
 )
