@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-//go:embed */AGENT.md common/*.md
+//go:embed */AGENT.md */eval/*.yaml common/*.md
 var embedded embed.FS
 
 // BuiltIn is what [Agent.Source] says of an agent that is part of the program.
