@@ -2,10 +2,13 @@ package main
 
 import (
 	"bytes"
+	"flag"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -15,6 +18,13 @@ import (
 func TestMain(m *testing.M) {
 	if spec := os.Getenv(childEnv); spec != "" {
 		mainChild(spec)
+	}
+	// These tests wait for leases, kills and models far more than they compute: more of them fit side by side than there are processors.
+	flag.Parse()
+	if p := flag.Lookup("test.parallel"); p.Value.String() == p.DefValue {
+		if err := p.Value.Set(strconv.Itoa(2 * runtime.GOMAXPROCS(0))); err != nil {
+			panic(err) // a number
+		}
 	}
 	os.Exit(m.Run())
 }
