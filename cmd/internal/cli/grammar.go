@@ -13,6 +13,7 @@ type grammar struct {
 	Init        initCmd        `cmd:"" help:"Ask for provider and store, try them, and write a configuration."`
 	Settings    configCmd      `cmd:"" name:"config" help:"Check and explain the configuration."`
 	Agents      agentsCmd      `cmd:"" help:"List, check, show and write agents."`
+	Eval        evalCmd        `cmd:"" help:"Play the scenarios of agents with a model, and say which properties hold."`
 	Skills      skillsCmd      `cmd:"" help:"List, check and write skills."`
 	Tools       toolsCmd       `cmd:"" help:"List and check your own tools."`
 	Version     versionCmd     `cmd:"" help:"Print the version."`

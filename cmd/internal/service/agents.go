@@ -48,6 +48,21 @@ func (s agentSource) Agent(ctx context.Context, of tool.Scope) (prompt.Agent, er
 	if err != nil {
 		return prompt.Agent{}, err
 	}
+	out := s.describe(set, a, of)
+	for _, path := range a.InjectMemory {
+		block, err := s.memory(ctx, of, path)
+		if err != nil {
+			return prompt.Agent{}, fmt.Errorf("agent %q: inject_memory: %s: %w", a.ID, path, err)
+		}
+		if block != "" {
+			out.Sections = append(out.Sections, s.clean(block))
+		}
+	}
+	return out, nil
+}
+
+// describe is an agent without what inject_memory adds.
+func (s agentSource) describe(set *agents.Set, a agents.Agent, of tool.Scope) prompt.Agent {
 	out := prompt.Agent{
 		ID: a.ID, Name: a.Name, Description: s.clean(a.Description), Instructions: s.clean(a.Instructions), Type: string(a.Type), Model: a.Model, Strength: a.Strength, Scope: a.Scope,
 		Temperature: a.Temperature, MaxRounds: a.MaxSteps, AllTools: a.Tools.All, NoTools: a.NoTools, Delegates: a.Delegates,
@@ -65,16 +80,7 @@ func (s agentSource) Agent(ctx context.Context, of tool.Scope) (prompt.Agent, er
 	if block := s.authors.index(a); block != "" {
 		out.Sections = append(out.Sections, s.clean(block))
 	}
-	for _, path := range a.InjectMemory {
-		block, err := s.memory(ctx, of, path)
-		if err != nil {
-			return prompt.Agent{}, fmt.Errorf("agent %q: inject_memory: %s: %w", a.ID, path, err)
-		}
-		if block != "" {
-			out.Sections = append(out.Sections, s.clean(block))
-		}
-	}
-	return out, nil
+	return out
 }
 
 // AgentsList is the agents that a may delegate to where it is the session's own agent, "" when there are none.
