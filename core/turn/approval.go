@@ -40,6 +40,13 @@ func gated(d session.Decision, c tool.Call, g tool.Decision) session.Event {
 	}}
 }
 
+// refusal is gated for a call that does not run. Whoever runs Herald finds it in the service's log too.
+func (r *run) refusal(d session.Decision, c tool.Call, g tool.Decision) session.Event {
+	e := gated(d, c, g)
+	r.log.Info("a call was refused", "agent", c.Agent, "tool", cutText(c.Name, 100), "call", c.ID, "person", c.Person, "rule", e.Gate.Rule)
+	return e
+}
+
 // askApproval commits the question whether the call may run.
 func (r *run) askApproval(ctx context.Context, d session.Decision, c tool.Call, g tool.Decision) error {
 	expires := g.Expires

@@ -201,18 +201,20 @@ func (r *run) beginCall(ctx context.Context, d session.Decision) (func(context.C
 	c := r.asking(f)
 	c.ID, c.Name, c.Arguments, c.Approved = cs.ID, cs.Name, cs.Arguments, cs.Approved
 	t, hidden, ok := r.bound(ctx, f, cs.Name)
-	if hidden {
-		r.stage(gated(d, c, tool.Decision{Answer: tool.Deny, Rule: "a rule hides this tool"}))
-	}
 	if !ok {
-		r.stage(session.Finish(d.Frame, d.Call, session.Errored, tool.ErrUnknown.Error()+": "+cs.Name))
+		rule := "the agent has no tool of this name"
+		if hidden {
+			rule = "a rule hides this tool"
+		}
+		// The log tells the two apart; to the model both are missing.
+		r.stage(r.refusal(d, c, tool.Decision{Answer: tool.Deny, Rule: rule}), session.Finish(d.Frame, d.Call, session.Errored, tool.ErrUnknown.Error()+": "+cs.Name))
 		r.unsaid = true
 		return nil, nil
 	}
 	g := tool.AskAll(ctx, r.gate, c, agentsOf(r.callers(f)))
 	switch {
 	case g.Answer == tool.Deny:
-		r.stage(gated(d, c, g), session.Finish(d.Frame, d.Call, session.Denied, session.RefusalText(g.Refusal, "")))
+		r.stage(r.refusal(d, c, g), session.Finish(d.Frame, d.Call, session.Denied, session.RefusalText(g.Refusal, "")))
 		r.unsaid = true
 		return nil, nil
 	case g.Answer == tool.Require && c.Approved == "":

@@ -87,9 +87,9 @@ func patches() []patch {
 		},
 		{
 			"the claim is released before the answer", "core/turn/finish.go",
-			"	res, err := r.say(ctx, d, head, events, ops)\n",
+			"	res, err := r.tell(ctx, d, head, events, ops)\n",
 			"	_, _ = r.Store.Commit(ctx, store.Commit{ID: \"turn.early/\" + r.NewID(), Partition: r.p, Ops: []store.Op{r.release(true, time.Time{})}})\n" +
-				"	res, err := r.say(ctx, d, head, events, ops)\n", simulation,
+				"	res, err := r.tell(ctx, d, head, events, ops)\n", simulation,
 		},
 		{
 			"deliveries go out by their names", "core/outbox/pass.go",
@@ -108,8 +108,8 @@ func patches() []patch {
 			"			r = item{text: noResult, failed: true}\n", "			continue\n", simulation,
 		},
 		{
-			"the gate is not asked for a tool that the agent does not have", "core/turn/perform.go",
-			"	t, ok := r.bound(ctx, f.Agent, cs.Name)\n", "	t, ok := r.Tools.Get(cs.Name)\n", turns,
+			"a tool runs that the agent does not have", "core/turn/perform.go",
+			"	t, hidden, ok := r.bound(ctx, f, cs.Name)\n", "	t, hidden, ok := r.bound(ctx, f, cs.Name)\n	if !ok {\n		t, ok = r.Tools.Get(cs.Name)\n	}\n", turns,
 		},
 		{
 			"an answer overtakes what waits in the outbox", "core/turn/finish.go",
