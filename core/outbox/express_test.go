@@ -2,6 +2,7 @@ package outbox_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -22,8 +23,8 @@ func (r *rig) express(w *outbox.Worker, c chat.Conversation, holder string, d *c
 	armed := outbox.Arm(d, time.Now())
 	p := conversation.Partition(c)
 	done := w.Express(p)
-	guard, ops := outbox.Express(p, d, false, holder, lease)
-	res, err := r.st.Commit(context.Background(), store.Commit{ID: newID(), Partition: p, Guards: []store.Guard{guard}, Ops: ops})
+	guards, ops := outbox.Express(p, d, false, holder, lease)
+	res, err := r.st.Commit(context.Background(), store.Commit{ID: newID(), Partition: p, Guards: guards, Ops: ops})
 	if err != nil {
 		_ = done(context.Background(), nil, outbox.Taken{})
 		return false, err
@@ -115,6 +116,36 @@ func TestExpressBehindAnother(t *testing.T) {
 	})
 }
 
+// TestExpressWhileAnotherHolds: the attempt that an express delivery counts is nobody's when another replica looks through the outbox at
+// that very moment, and the answer would wait until an earlier attempt can be looked for.
+func TestExpressWhileAnotherHolds(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, withNonce)
+		w, stop := r.start()
+		defer stop()
+		p := conversation.Partition(conv(1))
+		m := store.MemberOf(p, "")
+		res, err := r.st.Commit(t.Context(), store.Commit{ID: newID(), Partition: p, Ops: []store.Op{store.Take{Agenda: store.Outbox, Member: m, Holder: "another", Lease: lease}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := r.express(w, conv(1), "me", answer("a", "one")); !errors.Is(err, store.ErrConflict) {
+			t.Fatalf("an answer took an outbox that another holds: %v", err)
+		}
+		r.say(conv(1), answer("a", "one"))
+		if _, err := r.st.Commit(t.Context(), store.Commit{ID: newID(), Partition: p, Ops: []store.Op{store.Release{Claim: *res.Taken[0]}}}); err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		synctest.Wait()
+		r.settled(conv(1), "a")
+		if took := time.Since(began); took > 0 {
+			t.Errorf("the answer waited %v", took)
+		}
+	})
+}
+
 // TestExpressAfterTheStop: what was just taken is delivered all the same.
 func TestExpressAfterTheStop(t *testing.T) {
 	t.Parallel()
@@ -151,8 +182,8 @@ func TestExpressOfALiveMessage(t *testing.T) {
 			}
 			p := conversation.Partition(conv(1))
 			done := w.Express(p)
-			guard, ops := outbox.Express(p, d, true, "me", lease)
-			res, err := r.st.Commit(t.Context(), store.Commit{ID: newID(), Partition: p, Guards: []store.Guard{guard}, Ops: ops})
+			guards, ops := outbox.Express(p, d, true, "me", lease)
+			res, err := r.st.Commit(t.Context(), store.Commit{ID: newID(), Partition: p, Guards: guards, Ops: ops})
 			if (err != nil) != other {
 				t.Fatalf("with another that waits %t: %v", other, err)
 			}

@@ -34,15 +34,17 @@ func Arm(d *conversation.Delivery, at time.Time) bool {
 }
 
 // Express is what a commit needs that says d and takes the outbox of p for holder at once, so that [Worker.Express] can deliver it without
-// reading it again: the operations, and a guard that holds only while no other delivery waits, because that one would come first. standing
-// says that d stands in the outbox already (it was live). When the guard does not hold, d is said by [conversation.Say] instead.
-func Express(p store.Partition, d *conversation.Delivery, standing bool, holder string, lease time.Duration) (store.Guard, []store.Op) {
+// reading it again: the operations, and guards that hold only while no other delivery waits, because that one would come first, and while
+// nobody holds the outbox, because the attempt that d counts would be nobody's. standing says that d stands in the outbox already (it was
+// live). When one of the guards does not hold, d is said by [conversation.Say] instead.
+func Express(p store.Partition, d *conversation.Delivery, standing bool, holder string, lease time.Duration) ([]store.Guard, []store.Op) {
 	others := 1
 	if standing {
 		others = 2
 	}
-	ops := append(conversation.Say(p, d), store.Take{Agenda: store.Outbox, Member: store.MemberOf(p, ""), Holder: holder, Lease: lease})
-	return store.Fewer{Collection: conversation.Outgoing, N: others}, ops
+	m := store.MemberOf(p, "")
+	guards := []store.Guard{store.Fewer{Collection: conversation.Outgoing, N: others}, store.Free{Agenda: store.Outbox, Member: m}}
+	return guards, append(conversation.Say(p, d), store.Take{Agenda: store.Outbox, Member: m, Holder: holder, Lease: lease})
 }
 
 // staleFormat is how the line for an old answer writes its time: in UTC, as no person's zone is known here.

@@ -331,8 +331,8 @@ func BenchmarkDeliverTaken(b *testing.B) {
 		a := answer(fmt.Sprint(i), "one")
 		outbox.Pieces(a, []string{"one"})
 		outbox.Arm(a, a.MadeAt)
-		guard, ops := outbox.Express(p, a, false, "me", lease)
-		res, err := r.st.Commit(b.Context(), store.Commit{ID: newID(), Partition: p, Guards: []store.Guard{guard}, Ops: ops})
+		guards, ops := outbox.Express(p, a, false, "me", lease)
+		res, err := r.st.Commit(b.Context(), store.Commit{ID: newID(), Partition: p, Guards: guards, Ops: ops})
 		if err != nil {
 			b.Fatal(err)
 		}

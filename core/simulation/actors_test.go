@@ -175,10 +175,10 @@ type express struct {
 	a *actor
 }
 
-func (x express) Express(c chat.Conversation, d *conversation.Delivery, standing bool) (store.Guard, []store.Op, func(*store.Claim, int64, time.Time)) {
+func (x express) Express(c chat.Conversation, d *conversation.Delivery, standing bool) ([]store.Guard, []store.Op, func(*store.Claim, int64, time.Time)) {
 	armed := outbox.Arm(d, d.MadeAt)
-	guard, ops := outbox.Express(conversation.Partition(c), d, standing, x.p.holder, leaseTime)
-	return guard, ops, func(c *store.Claim, version int64, now time.Time) {
+	guards, ops := outbox.Express(conversation.Partition(c), d, standing, x.p.holder, leaseTime)
+	return guards, ops, func(c *store.Claim, version int64, now time.Time) {
 		if c != nil {
 			x.p.hold(1)
 			x.p.express = append(x.p.express, taken{*c, outbox.Taken{Delivery: d, Version: version, Now: now, Armed: armed}})

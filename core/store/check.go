@@ -20,6 +20,11 @@ func (c *Commit) Check() error {
 	if c.Claim != nil && c.Claim.Member.Partition() != c.Partition {
 		return fmt.Errorf("commit to %s under a claim of %s: the claim is of another partition: %w", c.Partition, c.Claim.Member, ErrInvalid)
 	}
+	for i, g := range c.Guards {
+		if f, ok := g.(Free); ok && f.Member.Partition() != c.Partition {
+			return fmt.Errorf("commit to %s, guard %d: member %s is of another partition: %w", c.Partition, i, f.Member, ErrInvalid)
+		}
+	}
 	for i, op := range c.Ops {
 		if err := c.checkOp(op); err != nil {
 			return fmt.Errorf("commit to %s, operation %d (%T): %w", c.Partition, i, op, err)

@@ -48,7 +48,7 @@ type Commit struct {
 	Ops    []Op
 }
 
-// Guard is a condition of a commit: [At], [Absent] or [Fewer].
+// Guard is a condition of a commit: [At], [Absent], [Fewer] or [Free].
 type Guard interface{ guard() }
 
 // At holds when the document has this version; Version 0 means that it does not exist.
@@ -68,9 +68,17 @@ type Fewer struct {
 	N          int
 }
 
+// Free holds when nobody holds the member, so that a [Take] of it succeeds: for commits that mean nothing without the claim. A claim
+// whose lease has ended holds until somebody takes it over.
+type Free struct {
+	Agenda Agenda
+	Member Member
+}
+
 func (At) guard()     {}
 func (Absent) guard() {}
 func (Fewer) guard()  {}
+func (Free) guard()   {}
 
 // Op is one change: one of the types below.
 type Op interface{ op() }

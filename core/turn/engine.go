@@ -33,10 +33,10 @@ type Models interface {
 // Outbox takes over deliveries that a commit of the engine wrote.
 type Outbox interface {
 	// Express prepares a commit that says d and takes the claim of the conversation's outbox at once: its operations, of which the last one
-	// that puts writes d, and a guard that holds while nothing else waits to be said. standing says that d stands in the outbox already.
+	// that puts writes d, and guards that hold while nothing else waits to be said and nobody else says it. standing says that d stands in the outbox already.
 	// done must be called once after the commit: with the claim that it took, the version that it gave d and the store's time, or with nil.
-	// Where the guard does not hold, d is said as usual.
-	Express(c chat.Conversation, d *conversation.Delivery, standing bool) (guard store.Guard, ops []store.Op, done func(c *store.Claim, version int64, now time.Time))
+	// Where one of them does not hold, d is said as usual.
+	Express(c chat.Conversation, d *conversation.Delivery, standing bool) (guards []store.Guard, ops []store.Op, done func(c *store.Claim, version int64, now time.Time))
 	// Room takes a place in the platform's pace for the first post of a live message; false when there is none at once.
 	Room(ctx context.Context, c chat.Conversation) (bool, error)
 	// Edit shows the present text of a live message, unless the platform's pace has no room for it now; it never waits for room.

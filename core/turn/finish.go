@@ -131,8 +131,8 @@ func (r *run) say(ctx context.Context, d *conversation.Delivery, head bool, even
 	}
 	express := *d
 	express.Pieces = slices.Clone(d.Pieces)
-	guard, said, done := r.Outbox.Express(r.conv, &express, r.live != nil)
-	r.last = guard
+	guards, said, done := r.Outbox.Express(r.conv, &express, r.live != nil)
+	r.last = guards
 	res, err := r.step(ctx, "turn.answer", head, slices.Clone(events), append(slices.Clone(ops), said...)...)
 	r.last = nil
 	if err == nil {

@@ -78,7 +78,7 @@ func (r *run) openLive(ctx context.Context, text string) error {
 	d.Pieces = []conversation.Piece{{Text: text, Attempts: 1, TriedAt: r.now()}}
 	d.V = conversation.Version
 	// What was said before must stand first: while it waits in the outbox there is no live message.
-	r.last = store.Fewer{Collection: conversation.Outgoing, N: 1}
+	r.last = []store.Guard{store.Fewer{Collection: conversation.Outgoing, N: 1}}
 	_, err := r.step(ctx, "turn.live", guardHead, nil, store.Put{Key: d.Key(), Value: conversation.Encode(d)})
 	r.last = nil
 	if errors.Is(err, errBusyOutbox) {

@@ -133,8 +133,8 @@ func (o out) Edit(_ context.Context, p *chat.Post, _ chat.Receipt) error {
 	return nil
 }
 
-func (o out) Express(c chat.Conversation, d *conversation.Delivery, _ bool) (store.Guard, []store.Op, func(*store.Claim, int64, time.Time)) {
-	return store.Fewer{Collection: conversation.Outgoing, N: 1000}, conversation.Say(conversation.Partition(c), d), func(*store.Claim, int64, time.Time) {}
+func (o out) Express(c chat.Conversation, d *conversation.Delivery, _ bool) ([]store.Guard, []store.Op, func(*store.Claim, int64, time.Time)) {
+	return []store.Guard{store.Fewer{Collection: conversation.Outgoing, N: 1000}}, conversation.Say(conversation.Partition(c), d), func(*store.Claim, int64, time.Time) {}
 }
 
 // commit writes as intake would.

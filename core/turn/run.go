@@ -42,8 +42,8 @@ type run struct {
 	pending []session.Event
 	ops     []store.Op
 	guards  []store.Guard
-	// last is a guard of the next step alone, whose failure is errBusyOutbox.
-	last store.Guard
+	// last are guards of the next step alone, whose failure is errBusyOutbox.
+	last []store.Guard
 	// unsaid reports that pending holds more than messages: something that must not be lost to another model call.
 	unsaid bool
 
@@ -201,9 +201,9 @@ func (r *run) step(ctx context.Context, site string, head bool, events []session
 		headGuard = len(c.Guards)
 		c.Guards = append(c.Guards, store.At{Key: conversation.HeadKey, Version: r.headVer})
 	}
-	if r.last != nil {
+	if len(r.last) > 0 {
 		lastGuard = len(c.Guards)
-		c.Guards = append(c.Guards, r.last)
+		c.Guards = append(c.Guards, r.last...)
 	}
 	for _, es := range [2][]session.Event{r.pending, events} {
 		for _, e := range es {
@@ -221,7 +221,7 @@ func (r *run) step(ctx context.Context, site string, head bool, events []session
 			switch {
 			case conflict.Guard == headGuard:
 				return res, ErrStopped
-			case conflict.Guard == lastGuard:
+			case lastGuard >= 0 && conflict.Guard >= lastGuard:
 				return res, errBusyOutbox
 			case conflict.Guard == 0:
 				// Only the holder writes this document: the store went back in time, or the claim did.

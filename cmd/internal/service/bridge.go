@@ -42,16 +42,16 @@ type outgoing struct {
 }
 
 // Express counts the first attempt at d and takes the conversation's outbox, so that it can be sent as soon as the commit stands.
-func (o *outgoing) Express(c chat.Conversation, d *conversation.Delivery, standing bool) (store.Guard, []store.Op, func(*store.Claim, int64, time.Time)) {
+func (o *outgoing) Express(c chat.Conversation, d *conversation.Delivery, standing bool) ([]store.Guard, []store.Op, func(*store.Claim, int64, time.Time)) {
 	p := conversation.Partition(c)
 	armed := false
 	if _, ok := o.adapter(c.Workspace); ok && !d.Live {
 		// The instant of the attempt is set by the store's time of the message: no clock of this machine comes into the store.
 		armed = outbox.Arm(d, d.MadeAt)
 	}
-	guard, ops := outbox.Express(p, d, standing, o.holder, o.lease)
+	guards, ops := outbox.Express(p, d, standing, o.holder, o.lease)
 	deliver := o.worker.Express(p)
-	return guard, ops, func(claim *store.Claim, version int64, now time.Time) {
+	return guards, ops, func(claim *store.Claim, version int64, now time.Time) {
 		// The engine's context ends with its turn, the delivery goes on under its own claim.
 		if err := deliver(context.Background(), claim, outbox.Taken{Delivery: d, Version: version, Now: now, Armed: armed}); err != nil {
 			o.fail(err)

@@ -54,7 +54,7 @@ func (d *data) commit(c *store.Commit) (store.Result, []store.Hint, error) {
 			c.ID, c.Partition, c.Claim.Token, c.Claim.Member, c.Claim.Agenda, store.ErrFenced)
 	}
 	for i, g := range c.Guards {
-		if conflict, err := p.check(g); err != nil {
+		if conflict, err := d.check(p, g); err != nil {
 			return store.Result{}, nil, fmt.Errorf("commit %s to %s, guard %d: %w", c.ID, c.Partition, i, err)
 		} else if conflict != nil {
 			conflict.Guard = i
@@ -76,7 +76,7 @@ func (d *data) commit(c *store.Commit) (store.Result, []store.Hint, error) {
 }
 
 // check tells which conflict g meets, nil when it holds. A nil p is a partition that does not exist yet.
-func (p *part) check(g store.Guard) (*store.ConflictError, error) {
+func (d *data) check(p *part, g store.Guard) (*store.ConflictError, error) {
 	switch g := g.(type) {
 	case store.At:
 		version := int64(0)
@@ -95,6 +95,10 @@ func (p *part) check(g store.Guard) (*store.ConflictError, error) {
 		}
 	case store.Fewer:
 		if p != nil && len(p.docs[g.Collection]) >= g.N || g.N <= 0 {
+			return &store.ConflictError{}, nil
+		}
+	case store.Free:
+		if it, ok := d.agenda(g.Agenda).items[g.Member]; ok && it.held {
 			return &store.ConflictError{}, nil
 		}
 	default:

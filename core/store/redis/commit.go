@@ -56,6 +56,8 @@ func (s *Store) commitArgs(c *store.Commit) ([]any, error) {
 			args = append(args, "absent", g.Index, g.Member, "")
 		case store.Fewer:
 			args = append(args, "fewer", g.Collection, g.N, "")
+		case store.Free:
+			args = append(args, "free", string(g.Agenda), string(g.Member), "")
 		default:
 			return nil, fmt.Errorf("commit %s to %s, guard %d: unknown guard %T: %w", c.ID, c.Partition, i, g, store.ErrInvalid)
 		}

@@ -175,6 +175,11 @@ func (t *tx) check(p *part, g store.Guard) (*store.ConflictError, error) {
 			return &store.ConflictError{}, nil
 		}
 		return nil, err
+	case store.Free:
+		if t.w.leases.at[place{g.Agenda, g.Member}] != nil {
+			return &store.ConflictError{}, nil
+		}
+		return nil, nil
 	default:
 		return nil, fmt.Errorf("unknown guard %T: %w", g, store.ErrInvalid)
 	}

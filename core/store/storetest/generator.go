@@ -102,7 +102,7 @@ func (g *generator) commit(claims []claimPair) planned {
 	}
 	for range g.IntN(3) {
 		if g.IntN(2) == 0 {
-			p.c.Guards = append(p.c.Guards, g.guard())
+			p.c.Guards = append(p.c.Guards, g.guard(part))
 		}
 	}
 	for range g.IntN(5) {
@@ -116,12 +116,14 @@ func (g *generator) commit(claims []claimPair) planned {
 	return p
 }
 
-func (g *generator) guard() store.Guard {
-	switch g.IntN(4) {
+func (g *generator) guard(p store.Partition) store.Guard {
+	switch g.IntN(5) {
 	case 0:
 		return store.Absent{Index: g.index(), Member: pick(g, "m", "n", "o")}
 	case 1:
 		return store.Fewer{Collection: pick(g, "inbox", "state"), N: 1 + g.IntN(3)}
+	case 2:
+		return store.Free{Agenda: pick(g, store.Turns, store.Outbox), Member: store.Member(p)}
 	default:
 		return store.At{Key: g.key(), Version: int64(g.IntN(3))}
 	}

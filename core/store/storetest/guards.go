@@ -79,6 +79,26 @@ var guardTests = []test{
 		w.do(store.Delete{Key: store.Key{Collection: "inbox", Name: "0"}}, store.Delete{Key: store.Key{Collection: "inbox", Name: "1"}})
 		w.must(add(3, 2))
 	}},
+	{name: "free", run: func(w *world) {
+		take := func(id string) store.Commit {
+			c := w.commit(store.Take{Agenda: store.Outbox, Member: store.Member(conv), Holder: "h", Lease: w.lease}, store.Append{Log: "l", ID: id, Kind: "k"})
+			c.Guards = []store.Guard{store.Absent{Index: "other", Member: "m"}, store.Free{Agenda: store.Outbox, Member: store.Member(conv)}}
+			return c
+		}
+		claim := w.must(take("a")).Taken[0]
+		w.refused(take("b"), store.ConflictError{Guard: 1})
+		w.pass(2 * w.lease)
+		w.refused(take("c"), store.ConflictError{Guard: 1}) // it ended, and nobody has taken it over: a Take does not either
+		w.do(store.Release{Claim: *claim})
+		if w.must(take("d")).Taken[0] == nil {
+			w.Error("the guard held, and the claim was not taken")
+		}
+		elsewhere := w.commit(store.Put{Key: state, Value: []byte("1")})
+		elsewhere.Guards = []store.Guard{store.Free{Agenda: store.Outbox, Member: store.Member(other)}}
+		if _, err := w.s.Commit(w.ctx, elsewhere); !errors.Is(err, store.ErrInvalid) {
+			w.Errorf("a guard about another partition: %v", err)
+		}
+	}},
 	{name: "guards see what stood before the commit", run: func(w *world) {
 		c := w.commit(store.Put{Key: state, Value: []byte("1")}, store.Put{Key: state, Value: []byte("2")}, store.ScoreNow{Index: "i", Member: "m"})
 		c.Guards = []store.Guard{store.At{Key: state}, store.Absent{Index: "i", Member: "m"}, store.Fewer{Collection: "state", N: 1}}

@@ -4,6 +4,7 @@
 --   [7] '1': the caller waits for replicas, so that a repeat must be written too
 --   [8] agenda, [9] member, [10] token, [11] holder of the claim under which is written; agenda '' when under none
 --   [12] number of guards, then for each: 'at' COLLECTION NAME VERSION | 'absent' INDEX MEMBER '' | 'fewer' COLLECTION N ''
+--        | 'free' AGENDA MEMBER ''
 --   then the operations, each a letter and its arguments (see the table 'width').
 --
 -- The partition P stands in
@@ -62,6 +63,8 @@ for g = 1, tonumber(ARGV[12]) do
     if d.v ~= tonumber(ARGV[first + 3]) then return { 'conflict', g - 1, d.v } end
   elseif kind == 'absent' then
     if read('ZSCORE', part .. 'index:' .. ARGV[first + 1], ARGV[first + 2]) then return { 'conflict', g - 1, 0 } end
+  elseif kind == 'free' then
+    if entry(ARGV[first + 1], ARGV[first + 2]).token ~= 0 then return { 'conflict', g - 1, 0 } end
   else
     if read('HLEN', part .. 'docs:' .. ARGV[first + 1]) >= tonumber(ARGV[first + 2]) then return { 'conflict', g - 1, 0 } end
   end
