@@ -101,6 +101,7 @@ type Adapter struct {
 	surfaces  *surfaces
 	names     *names
 	audiences audiences
+	twins     twins
 	sides     chan struct{} // one place for each call beside the answers
 	lanes     *lanes
 	clicks    chan struct{} // one place for each interaction under way

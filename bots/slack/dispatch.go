@@ -68,6 +68,10 @@ func (a *Adapter) takeEvent(o *outer, ack acker, drop func()) {
 		return
 	}
 	a.lanes.add(job{where: r.in.Conversation, drop: drop, do: func(ctx context.Context) {
+		if a.twins.has(&r, a.opt.Now()) {
+			a.ignore("twin", ack)
+			return
+		}
 		if err := a.hand(ctx, &r); err != nil {
 			a.log.Warn("an event was not taken; Slack will send it again", "event", o.EventID, "error", err)
 			drop()
@@ -105,6 +109,9 @@ func (a *Adapter) hand(ctx context.Context, r *reading) error {
 		fresh = !joined
 	}
 	out, err := a.opt.Receiver.Receive(ctx, r.in)
+	if err == nil && out == chat.Kept {
+		a.twins.keep(r, a.opt.Now())
+	}
 	if err == nil && out == chat.Kept && r.surface && !r.in.Sender.Self {
 		a.greet(r.in, fresh)
 	}

@@ -21,6 +21,8 @@ type reading struct {
 	form      *chat.Form
 	trigger   string
 	submitted bool
+	// event is the type of the event that told of a message.
+	event string
 	// msg is what in was made of.
 	msg *message
 }
@@ -86,6 +88,7 @@ func (a *Adapter) readMessage(who *self, o *outer, e *event) reading {
 	}
 	in.Order, in.SentAt = key, at(m.TS)
 	r := a.address(in, who, m)
+	r.event = e.Type
 	r.surface = in.Direct && in.Conversation.Thread != "" && (e.surface() || a.surfaces.has(e.Channel, in.Conversation.Thread))
 	if r.surface {
 		a.surfaces.add(e.Channel, in.Conversation.Thread) // an edit of it does not always say so
