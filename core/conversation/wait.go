@@ -101,6 +101,8 @@ type Current struct {
 	State session.State `json:"state"`
 	// LogFrom is the first entry of the log that the history needs.
 	LogFrom int64 `json:"log_from"`
+	// Shown names the layout of the system prompt that the session goes on with; see prompt.Stable.
+	Shown string `json:"shown,omitempty"`
 	// LastTurn is the id of the last finished turn.
 	LastTurn string `json:"last_turn,omitempty"`
 	// StopOrder is the order of the newest stop or new that was carried out: what is older and comes later is not run.

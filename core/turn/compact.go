@@ -97,13 +97,13 @@ func (r *run) endCompaction(ctx, work context.Context, o outcome) error {
 	if cost, ok := r.Models.Cost(s.Model, s.Usage); ok {
 		s.Cost = &cost
 	}
-	from := r.cur.LogFrom
+	from, shown := r.cur.LogFrom, r.cur.Shown
 	if o.d.Frame == r.state.Root().ID {
-		r.cur.LogFrom = o.from
+		r.cur.LogFrom, r.cur.Shown = o.from, "" // what follows moves anyway
 	}
 	_, err := r.step(ctx, "turn.compact", false, []session.Event{{Kind: session.Compacted, ID: "compact/" + o.d.ID, Frame: o.d.Frame, Summary: s}})
 	if err != nil {
-		r.cur.LogFrom = from
+		r.cur.LogFrom, r.cur.Shown = from, shown
 	}
 	return err
 }

@@ -17,7 +17,7 @@ import (
 
 // Agents finds agents.
 type Agents interface {
-	// Agent is the agent s.Agent as it is now, its prompt laid out for the frame s. Its error is for the operator; the person is told that the
+	// Agent is the agent s.Agent as it is now, for the frame s; the engine fills its text in. Its error is for the operator; the person is told that the
 	// agent cannot be used.
 	Agent(ctx context.Context, s tool.Scope) (prompt.Agent, error)
 }
@@ -109,6 +109,8 @@ type Options struct {
 // Engine performs turns. It holds no state of a conversation between two of them.
 type Engine struct {
 	Options
+	// prompts are system prompts as sessions were shown them.
+	prompts prompt.Stable
 	// alone is the one place for a turn that was under way in a crash.
 	alone chan struct{}
 }

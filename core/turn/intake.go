@@ -37,7 +37,7 @@ func (r *run) open(person string) {
 		agent = r.reopen.Agent
 	}
 	id := conversation.ID("s", string(r.p), strconv.FormatInt(r.lastSeq+1, 10))
-	r.cur.LogFrom = r.lastSeq + 1
+	r.cur.LogFrom, r.cur.Shown = r.lastSeq+1, ""
 	r.stage(session.Event{Kind: session.Opened, ID: "open/" + id, Open: &session.Open{Session: id, Agent: agent, Person: person, Pad: pad}})
 }
 

@@ -148,6 +148,12 @@ func (r *run) beginModel(ctx context.Context, d session.Decision) (func(context.
 	if err != nil {
 		return nil, err
 	}
+	root := f.Parent == ""
+	if root {
+		agent, r.cur.Shown = r.prompts.Hold(agent, shown, r.cur.Shown)
+	} else {
+		agent, _ = r.prompts.Hold(agent, shown, "")
+	}
 	if lines := tool.Bound(r.gate).Lines; len(lines) > 0 {
 		agent.Tail = append([]string{"<note>" + strings.Join(lines, "\n") + "</note>"}, agent.Tail...)
 	}
@@ -156,7 +162,6 @@ func (r *run) beginModel(ctx context.Context, d session.Decision) (func(context.
 	}
 	req := prompt.Build(agent, shown, r.hist.Visible(f.ID), r.now(), r.Zone)
 	req.NewCallID = r.NewID
-	root := f.Parent == ""
 	return func(ctx context.Context) outcome {
 		if !root {
 			r.showProgress(ctx)

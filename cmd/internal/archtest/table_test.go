@@ -51,7 +51,7 @@ var table = []row{
 	{pkg: "core/conversation", layer: heart, may: []string{"@vocabulary", "core/store", "core/model", "core/session"}, not: []string{"net", "net/http", "os"}},
 	{pkg: "core/tool", layer: heart, may: []string{"@vocabulary", "core/model", "core/session"}},
 	{pkg: "core/tool/gate", layer: heart, may: []string{"core/tool"}, not: pure},
-	{pkg: "core/prompt", layer: heart, may: []string{"core/model", "core/tool"}},
+	{pkg: "core/prompt", layer: heart, may: []string{"core/model", "core/session", "core/tool"}},
 
 	{pkg: "core/worker", layer: engines, may: []string{"core/store"}},
 	{pkg: "core/replica", layer: engines, may: []string{"core/store"}},

@@ -13,9 +13,9 @@ import (
 	"herald/agents"
 	"herald/core/memory"
 	"herald/core/prompt"
-	"herald/core/session"
 	"herald/core/tool"
 	"herald/core/tool/builtin"
+	"herald/core/tool/stack"
 )
 
 // maxInjected is how many bytes of one file stand in a prompt.
@@ -38,7 +38,7 @@ func (s *Service) agentSource() agentSource {
 	return agentSource{registry: s.agents, clean: s.opts.Secrets.Clean, authors: s.authors, desk: s.desk(), folder: s.folder, dir: s.cfg.Agents.Dir}
 }
 
-// Agent is the agent of a frame as its files stand now. The same inputs make the same bytes, so that a provider's cache hits.
+// Agent is the agent of a frame as its files stand now.
 func (s agentSource) Agent(ctx context.Context, of tool.Scope) (prompt.Agent, error) {
 	if err := ctx.Err(); err != nil {
 		return prompt.Agent{}, err
@@ -48,21 +48,21 @@ func (s agentSource) Agent(ctx context.Context, of tool.Scope) (prompt.Agent, er
 	if err != nil {
 		return prompt.Agent{}, err
 	}
-	out := s.describe(set, a, of)
+	out := s.describe(set, a)
 	for _, path := range a.InjectMemory {
 		block, err := s.memory(ctx, of, path)
 		if err != nil {
 			return prompt.Agent{}, fmt.Errorf("agent %q: inject_memory: %s: %w", a.ID, path, err)
 		}
 		if block != "" {
-			out.Sections = append(out.Sections, s.clean(block))
+			out.Sections = append(out.Sections, prompt.Section{Name: path, Text: s.clean(block)})
 		}
 	}
 	return out, nil
 }
 
 // describe is an agent without what inject_memory adds.
-func (s agentSource) describe(set *agents.Set, a agents.Agent, of tool.Scope) prompt.Agent {
+func (s agentSource) describe(set *agents.Set, a agents.Agent) prompt.Agent {
 	out := prompt.Agent{
 		ID: a.ID, Name: a.Name, Description: s.clean(a.Description), Instructions: s.clean(a.Instructions), Type: string(a.Type), Model: a.Model, Strength: a.Strength, Scope: a.Scope,
 		Temperature: a.Temperature, MaxRounds: a.MaxSteps, AllTools: a.Tools.All, NoTools: a.NoTools, Delegates: a.Delegates,
@@ -71,33 +71,45 @@ func (s agentSource) describe(set *agents.Set, a agents.Agent, of tool.Scope) pr
 	if a.Tools.Chosen {
 		out.Tools = s.authors.names(a.ID, append([]string{}, a.Tools.Names...))
 	}
-	out.Text = s.clean(prompt.Expand(a.Prompt, func(key string) string {
-		if key == "AGENTS_LIST" {
-			return agentsList(set, a, of)
+	out.Text = s.clean(a.Prompt)
+	if slices.Contains(prompt.Keys(out.Text), prompt.AgentsList) {
+		out.Agents = delegates(set, a)
+		for i := range out.Agents {
+			out.Agents[i].Description = s.clean(out.Agents[i].Description)
 		}
-		return ""
-	}))
+	}
 	if block := s.authors.index(a); block != "" {
-		out.Sections = append(out.Sections, s.clean(block))
+		out.Sections = append(out.Sections, prompt.Section{Name: "skills", Text: s.clean(block)})
 	}
 	return out
 }
 
-// AgentsList is the agents that a may delegate to where it is the session's own agent, "" when there are none.
-func AgentsList(set *agents.Set, a agents.Agent) string { return agentsList(set, a, tool.Scope{}) }
-
-// agentsList is the agents that a may delegate to here, "" when there are none.
-func agentsList(set *agents.Set, a agents.Agent, of tool.Scope) string {
-	if a.NoTools || of.Depth >= session.MaxDepth {
+// AgentsList is the agents that a may delegate to where no rule and no depth forbids it, "" when there are none.
+func AgentsList(set *agents.Set, a agents.Agent) string {
+	if a.NoTools {
 		return ""
 	}
 	var lines []string
-	for _, t := range set.List() {
-		if t.Type == agents.Task && t.ID != a.ID && (a.Delegates == nil || slices.Contains(a.Delegates, t.ID)) {
-			lines = append(lines, prompt.AgentLine(t.ID, t.Description))
-		}
+	for _, d := range delegates(set, a) {
+		lines = append(lines, prompt.AgentLine(d.ID, d.Description))
 	}
 	return strings.Join(lines, "\n")
+}
+
+// delegates are the agents that a may give tasks to by its file, with the tool for it.
+func delegates(set *agents.Set, a agents.Agent) []prompt.Delegate {
+	var out []prompt.Delegate
+	for _, t := range set.List() {
+		d := prompt.Delegate{ID: t.ID, Description: t.Description}
+		switch {
+		case t.Type != agents.Task || t.ID == a.ID || a.Delegates != nil && !slices.Contains(a.Delegates, t.ID):
+			continue
+		case a.Delegates != nil:
+			d.Tool = stack.DelegateName(t.ID)
+		}
+		out = append(out, d)
+	}
+	return out
 }
 
 // memory is the block of one path of inject_memory, "" where it is closed to this scope: what a turn may read is what every reader of the

@@ -13,10 +13,12 @@ import (
 	"herald/agents"
 	"herald/core/chat"
 	notes "herald/core/memory"
+	"herald/core/prompt"
 	"herald/core/session"
 	"herald/core/store/memory"
 	"herald/core/tool"
 	"herald/core/tool/builtin"
+	"herald/core/tool/stack"
 )
 
 // sourceOf is an agentSource over a folder with these files. Its working folder is dir/wd.
@@ -34,6 +36,30 @@ func sourceOf(t *testing.T, files map[string]string) agentSource {
 		desk: &builtin.Desk{Notes: notes.New(memory.New(memory.Options{}), nil)}, dir: dir,
 		folder: func(context.Context, tool.Call) (string, error) { return filepath.Join(dir, "common", "wd"), nil },
 	}
+}
+
+// textOf is what the prompt holds beside the agent's own text.
+func textOf(a prompt.Agent) string {
+	var b strings.Builder
+	for _, s := range a.Sections {
+		b.WriteString(s.Text + "\n")
+	}
+	return b.String()
+}
+
+// laidOut is an agent's text as its model sees it in a frame where no rule hides a tool.
+func laidOut(t *testing.T, s agentSource, of tool.Scope) string {
+	t.Helper()
+	a, err := s.Agent(t.Context(), of)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ts, err := stack.New(stack.Options{Agents: directory{s}, Groups: func() map[string][]string { return nil }}).Tools(t.Context(), of)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, _ = new(prompt.Stable).Hold(a, tool.Usable([]tool.Selection{{None: a.NoTools, All: a.AllTools, Names: a.Tools}}, nil, ts), "")
+	return a.Text
 }
 
 func TestAgentSettings(t *testing.T) {
@@ -56,10 +82,10 @@ func TestAgentSettings(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if strings.Contains(p.Text+p.Description+p.Instructions+strings.Join(p.Sections, ""), "For people") {
+		if strings.Contains(p.Text+p.Description+p.Instructions+textOf(p), "For people") {
 			t.Errorf("%s: what is for people reaches the model", id)
 		}
-		a.text, a.tools, a.all, a.none = p.Text, p.Tools, p.AllTools, p.NoTools
+		a.text, a.tools, a.all, a.none = laidOut(t, s, tool.Scope{Agent: id}), p.Tools, p.AllTools, p.NoTools
 		return a
 	}
 	if a := get("plain"); a.text != "The password is ***." || a.tools != nil || a.all || a.none {
@@ -95,11 +121,7 @@ func TestAgentsList(t *testing.T) {
 	}
 	s := sourceOf(t, files)
 	of := func(id string, depth int) string {
-		a, err := s.Agent(t.Context(), tool.Scope{Agent: id, Depth: depth})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return a.Text
+		return laidOut(t, s, tool.Scope{Agent: id, Depth: depth})
 	}
 	got := of("lead", 1)
 	if !strings.Contains(got, "- **researcher** — Answers a question") || strings.Contains(got, "**lead**") || strings.Contains(got, "**main**") || strings.Contains(got, "**event-triage**") {
@@ -140,7 +162,7 @@ func TestInjectedMemory(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return strings.Join(a.Sections, "\n")
+		return textOf(a)
 	}
 	got := sections(scope)
 	for _, want := range []string{

@@ -38,7 +38,7 @@ type Evaluation struct {
 func Evaluate(ctx context.Context, reg *agents.Registry, a agents.Agent, s agents.Scenario, m model.Model) (Evaluation, error) {
 	source := agentSource{registry: reg, clean: func(s string) string { return s }}
 	scope := scopeOf(a)
-	of := source.describe(reg.Now(), a, scope)
+	of := source.describe(reg.Now(), a)
 	stage := stage{files: maps.Clone(s.Files), answers: s.Tools}
 	if stage.files == nil {
 		stage.files = map[string]string{}
@@ -46,12 +46,13 @@ func Evaluate(ctx context.Context, reg *agents.Registry, a agents.Agent, s agent
 	for _, path := range a.InjectMemory {
 		name := strings.TrimPrefix(path, agents.WorkDir+"/")
 		text, ok := stage.files[name]
-		of.Sections = append(of.Sections, prompt.MemoryFile(name, text, ok))
+		of.Sections = append(of.Sections, prompt.Section{Name: path, Text: prompt.MemoryFile(name, text, ok)})
 	}
 	tools, err := evalTools(ctx, source, of, scope)
 	if err != nil {
 		return Evaluation{}, err
 	}
+	of, _ = new(prompt.Stable).Hold(of, tools, "")
 	var e Evaluation
 	history := []model.Message{{Role: model.User, Text: s.Prompt}}
 	ids := 0

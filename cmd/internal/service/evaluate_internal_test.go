@@ -27,7 +27,7 @@ func TestShippedScenarios(t *testing.T) {
 				t.Errorf("%s/%s: the bad script passes; %v", a.ID, s.Name, err)
 			}
 			source := agentSource{registry: reg, clean: func(s string) string { return s }}
-			of := source.describe(reg.Now(), a, scopeOf(a))
+			of := source.describe(reg.Now(), a)
 			tools, err := evalTools(t.Context(), source, of, scopeOf(a))
 			if err != nil {
 				t.Fatal(err)

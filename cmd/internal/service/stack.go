@@ -19,6 +19,19 @@ import (
 // directory is the agents as the engine's own tools look them up.
 type directory struct{ agentSource }
 
+// Agent is the agent of a frame without what stands in its prompt of notes and files: the tools do not depend on it, and they are asked for often.
+func (d directory) Agent(ctx context.Context, of tool.Scope) (prompt.Agent, error) {
+	if err := ctx.Err(); err != nil {
+		return prompt.Agent{}, err
+	}
+	set := d.registry.Now()
+	a, err := set.Agent(of.Agent)
+	if err != nil {
+		return prompt.Agent{}, err
+	}
+	return d.describe(set, a), nil
+}
+
 // List is all agents.
 func (d directory) List(context.Context) []stack.Info {
 	var out []stack.Info
