@@ -21,6 +21,12 @@ const (
 	// backfillPlaces is how many conversations are read back, backfillMessages how many messages of each; what is left out is reported.
 	backfillPlaces   = 50
 	backfillMessages = 200
+	// backfillChannels is how many channels, direct messages and threads that were opened there are looked through, backfillLook how many messages of
+	// each channel.
+	backfillChannels = 100
+	backfillLook     = 1000
+	// startMargin is how long before the last thing that was kept a gap may have begun.
+	startMargin = 10 * time.Minute
 	// backfillPace keeps below Slack's 50 calls a minute.
 	backfillPace = 1300 * time.Millisecond
 	// backfillTries is how often a call or a hand-over is tried.
@@ -38,16 +44,30 @@ type Active struct {
 type gap struct {
 	// since is its beginning; the zero time means the start of the process, before which nothing is known.
 	since time.Time
+	// from is where channels are read back from, the zero time when nothing is known of before.
+	from time.Time
 	// places stood when it ended, newest first.
 	places []Active
 }
 
-// places asks for the conversations to read back, newest first.
-func (a *Adapter) places(ctx context.Context) []Active {
+// atStart is the gap that the start of the process ends. It is called before the first event can come.
+func (a *Adapter) atStart(ctx context.Context) *gap {
+	g := &gap{places: a.places(ctx, a.opt.Now().Add(-backfillSpan))}
+	switch {
+	case len(g.places) > 0:
+		g.from = g.places[0].Last.Add(-startMargin)
+	case len(a.places(ctx, time.Unix(1, 0))) > 0: // nobody spoke for a day, or nobody was heard
+		g.from = a.opt.Now().Add(-backfillSpan)
+	}
+	return g
+}
+
+// places asks for the conversations in which something was kept since an instant, newest first.
+func (a *Adapter) places(ctx context.Context, since time.Time) []Active {
 	if a.opt.Active == nil {
 		return nil
 	}
-	all, err := a.opt.Active(ctx, a.opt.Now().Add(-backfillSpan))
+	all, err := a.opt.Active(ctx, since)
 	if err != nil {
 		a.opt.Count("backfill_failed")
 		a.log.Warn("after a gap Slack cannot be asked for what was said meanwhile: the conversations are not known", "error", err)
@@ -65,6 +85,7 @@ func (a *Adapter) backfill(ctx context.Context, app string, g gap) {
 	who := a.who.Load()
 	left := max(len(g.places)-backfillPlaces, 0)
 	handed, failed := 0, 0
+	read := map[chat.Conversation]bool{}
 	for i, p := range g.places[:len(g.places)-left] {
 		if p.Conversation.Workspace != who.workspace {
 			continue
@@ -72,6 +93,7 @@ func (a *Adapter) backfill(ctx context.Context, app string, g gap) {
 		if i > 0 && !sleep(ctx, a.opt.BackfillPace) {
 			return
 		}
+		read[p.Conversation] = true
 		since := p.Last
 		if !g.since.IsZero() && g.since.Before(since) {
 			since = g.since
@@ -95,12 +117,13 @@ func (a *Adapter) backfill(ctx context.Context, app string, g gap) {
 	if len(g.places) > 0 {
 		a.log.Info("read conversations back after a gap", "conversations", len(g.places), "handed_on", handed, "failed", failed, "beyond_the_bound", left)
 	}
+	a.backfillOpened(ctx, who, app, g.from, read)
 }
 
 // backfillAtStart reads back where no connection says what the app's id is, under which its events come.
 func (a *Adapter) backfillAtStart(ctx context.Context) {
-	g := gap{places: a.places(ctx)}
-	if len(g.places) == 0 {
+	g := *a.atStart(ctx)
+	if g.from.IsZero() {
 		return
 	}
 	var answer struct {
@@ -149,7 +172,14 @@ func (a *Adapter) readBack(ctx context.Context, who *self, app string, c chat.Co
 		return 0, false, err
 	}
 	slices.SortFunc(missed, func(x, y message) int { return cmp.Compare(order(x.TS), order(y.TS)) })
+	begin, err := a.partFrom(ctx, who, c, missed)
+	if err != nil {
+		return 0, more, err
+	}
 	for _, m := range missed {
+		if order(m.TS) < begin {
+			continue
+		}
 		if ok, err := a.handBack(ctx, who, app, c, m); err != nil {
 			return handed, more, err
 		} else if ok {
@@ -157,6 +187,27 @@ func (a *Adapter) readBack(ctx context.Context, who *self, app string, c chat.Co
 		}
 	}
 	return handed, more, nil
+}
+
+// partFrom is the order of the message since which Herald takes part in a thread; "" where all of missed come after it. What people said among
+// themselves before is not for it, although it takes part by now.
+func (a *Adapter) partFrom(ctx context.Context, who *self, c chat.Conversation, missed []message) (begin string, err error) {
+	if c.Thread == "" || len(missed) == 0 || tokens(missed[0].Text).mentions(who.user) {
+		return "", nil
+	}
+	for n := 0; ; n++ {
+		begin = ""
+		err = a.walk(ctx, c, time.Time{}, func(m *message) bool {
+			if !who.wrote(m) && !tokens(m.Text).mentions(who.user) {
+				return true
+			}
+			begin = order(m.TS)
+			return false
+		})
+		if _, no := errors.AsType[*chat.Refused](err); err == nil || no || n == backfillTries || !sleep(ctx, a.pause(n, err)) {
+			return begin, err
+		}
+	}
 }
 
 // handBack hands a message on as if its event had come, behind those of its conversation that have.

@@ -101,7 +101,8 @@ func TestBackfillAfterALongGapOnly(t *testing.T) {
 			}
 			f := connect(t, s, opt)
 			f.connected(1)
-			<-asked // the start
+			<-asked // the start: of the last day, and then of all time
+			<-asked
 			s.Sever("")
 			f.connected(2)
 			f.probe("back")

@@ -113,6 +113,8 @@ type message struct {
 	AssistantThread json.RawMessage `json:"assistant_thread"`
 	AppContext      json.RawMessage `json:"app_context"`
 	Streaming       string          `json:"streaming_state"`
+	// LatestReply is the newest message of the thread that a message opened, where it is read back.
+	LatestReply string `json:"latest_reply,omitempty"`
 }
 
 type edited struct {

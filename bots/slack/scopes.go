@@ -25,15 +25,15 @@ func BotScopes() []Scope {
 		{Name: "channels:history", Why: "read threads of public channels in which it was mentioned, and find its own messages there after a crash", Methods: []string{repliesMethod, historyMethod}, Events: []string{"message.channels"}},
 		{Name: "groups:history", Why: "the same in private channels", Methods: []string{repliesMethod, historyMethod}, Events: []string{"message.groups"}},
 		{Name: "im:history", Why: "direct messages", Methods: []string{repliesMethod, historyMethod}, Events: []string{"message.im"}},
-		{Name: "im:write", Why: "write to admins first: what to do after the installation, and trouble", Methods: []string{openDirectMethod}},
+		{Name: "im:write", Why: "write to people first: to admins what to do after the installation, and trouble; to deciders what waits for their approval", Methods: []string{openDirectMethod}},
 		{Name: "mpim:history", Why: "direct messages of several people", Methods: []string{repliesMethod, historyMethod}, Events: []string{"message.mpim"}},
 		{Name: "files:read", Why: "read the files that people attach to their messages", Methods: []string{fileMethod}},
 		{Name: "files:write", Why: "show files of the working folder where an agent is asked to", Methods: []string{uploadMethod, completeMethod}},
 		{Name: "users:read", Why: "tell the model what people are called, and learn the app's own id", Methods: []string{usersMethod, botsMethod, peopleMethod}},
-		{Name: "channels:read", Why: "herald doctor names the public channels that Herald is in; notes that members share stay closed where guests read along", Methods: []string{listMethod, infoMethod, membersMethod}},
-		{Name: "groups:read", Why: "the same for private channels", Methods: []string{listMethod, infoMethod, membersMethod}},
-		{Name: "im:read", Why: "see whether a direct conversation is a guest's", Methods: []string{infoMethod}},
-		{Name: "mpim:read", Why: "see whether guests read a direct conversation of several people", Methods: []string{infoMethod, membersMethod}},
+		{Name: "channels:read", Why: "herald doctor names the public channels that Herald is in; notes that members share stay closed where guests read along; threads that were opened during an outage are found", Methods: []string{listMethod, infoMethod, membersMethod, memberMethod}},
+		{Name: "groups:read", Why: "the same for private channels", Methods: []string{listMethod, infoMethod, membersMethod, memberMethod}},
+		{Name: "im:read", Why: "see whether a direct conversation is a guest's, and find those that were begun during an outage", Methods: []string{infoMethod, memberMethod}},
+		{Name: "mpim:read", Why: "see whether guests read a direct conversation of several people, and find what was begun there during an outage", Methods: []string{infoMethod, membersMethod, memberMethod}},
 	}
 }
 

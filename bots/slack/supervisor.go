@@ -60,7 +60,7 @@ func (a *Adapter) supervise(ctx context.Context) error {
 		}
 		v.wait.Wait()
 	}()
-	v.gap = &gap{places: a.places(ctx)}
+	v.gap = a.atStart(ctx)
 	v.plan(0)
 	return v.run(ctx)
 }
@@ -157,7 +157,7 @@ func (v *supervisor) closeGap(app string) {
 	}
 	v.a.lanes.spawn(func(ctx context.Context) {
 		if !g.since.IsZero() {
-			g.places = v.a.places(ctx)
+			g.places, g.from = v.a.places(ctx, v.a.opt.Now().Add(-backfillSpan)), g.since
 		}
 		v.a.backfill(ctx, app, *g)
 	})

@@ -62,7 +62,12 @@ func (s *Server) channelMembers(c *call) (reply, *refusal) {
 	return reply{"members": all[from:to], "response_metadata": cursor(next)}, nil
 }
 
-func (s *Server) channelList(c *call) (reply, *refusal) {
+func (s *Server) channelList(c *call) (reply, *refusal) { return s.listChannels(c, false) }
+
+// memberList lists the channels that the app itself is in.
+func (s *Server) memberList(c *call) (reply, *refusal) { return s.listChannels(c, true) }
+
+func (s *Server) listChannels(c *call, own bool) (reply, *refusal) {
 	types := strings.Split(cmp.Or(c.args["types"], "public_channel"), ",")
 	names := map[string]string{"channel": "public_channel", "group": "private_channel", "im": "im", "mpim": "mpim"}
 	var all []*channel
@@ -70,7 +75,7 @@ func (s *Server) channelList(c *call) (reply, *refusal) {
 		if !slices.Contains(types, names[ch.kind()]) || !c.in.reaches(ch) || ch.Archived && c.flag("exclude_archived") {
 			continue
 		}
-		if ch.kind() == "channel" || c.in.sees(ch) {
+		if ch.kind() == "channel" && !own || c.in.sees(ch) {
 			all = append(all, ch)
 		}
 	}

@@ -45,6 +45,7 @@ var methods = map[string]method{
 	"conversations.list":    {do: (*Server).channelList, scopes: readScopes, tier: tier2},
 	"conversations.open":    {do: (*Server).channelOpen, scopes: []string{"im:write", "mpim:write"}, tier: tier3},
 	"conversations.join":    {do: (*Server).channelJoin, scopes: []string{"channels:join"}, tier: tier3},
+	"users.conversations":   {do: (*Server).memberList, scopes: readScopes, tier: tier3},
 	"users.info":            {do: (*Server).userInfo, scopes: []string{"users:read"}, tier: tier4},
 	"users.list":            {do: (*Server).userList, scopes: []string{"users:read"}, tier: tier2},
 	"bots.info":             {do: (*Server).botInfo, scopes: []string{"users:read"}, tier: tier3},
