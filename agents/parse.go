@@ -203,9 +203,6 @@ func (a *Agent) settings(m *yaml.Node, above int) (notes []fault, err error) {
 			if err := s.set(a, v); err != nil {
 				return nil, faultf(v.Line+above, "%s: %s", short(k.Value), err)
 			}
-			if s.key == "thinking" {
-				notes = append(notes, fault{line: v.Line + above, text: "thinking changes nothing: no model is told how much to think in this version"})
-			}
 		}
 	}
 	return notes, nil

@@ -42,6 +42,7 @@ func TestChanges(t *testing.T) {
 				{Key: "models.local.priority"},
 				{Key: "models.local.context_tokens"},
 				{Key: "models.local.images"},
+				{Key: "models.local.thinking"},
 			},
 		},
 	}

@@ -101,6 +101,8 @@ type Model struct {
 	ContextTokens int `key:"context_tokens"`
 	// Images: it takes pictures.
 	Images bool `key:"images"`
+	// Thinking: it takes reasoning_effort.
+	Thinking bool `key:"thinking"`
 	// Nil in the following means that the request leaves it to the provider.
 	Temperature     *float64 `key:"temperature"`
 	MaxOutputTokens *int     `key:"max_output_tokens"`

@@ -126,6 +126,10 @@ func modelSettings() []setting {
 			doc: "The model takes pictures. One that does not is told that there are some, and a request with pictures prefers models that do.",
 		},
 		{
+			key: "models.*.thinking", kind: truth, def: "false",
+			doc: "The model takes reasoning_effort. What agents say of thinking is sent to such a model alone; others may refuse the field.",
+		},
+		{
 			key: "models.*.temperature", kind: decimal, optional: true, sample: "0.7", min: 0, max: 2,
 			doc: "Sampling temperature. Without it the provider's own holds.",
 		},

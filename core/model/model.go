@@ -65,6 +65,9 @@ type Request struct {
 	// Temperature and MaxOutputTokens are left to the model's settings when nil or 0.
 	Temperature     *float64
 	MaxOutputTokens int
+	// Thinking asks a model that takes it to think before it answers: 0 not at all, -1 as it does by itself, else about so many tokens; nil says
+	// nothing.
+	Thinking *int
 	// NewCallID makes the ids of the calls in the answer. Required.
 	NewCallID func() string
 }

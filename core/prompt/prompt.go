@@ -26,6 +26,8 @@ type Agent struct {
 	// Model is the configured model's name, "" for a choice by Strength and Scope.
 	Model, Strength, Scope string
 	Temperature            *float64
+	// Thinking is as in [model.Request].
+	Thinking *int
 	// MaxRounds bounds the model calls of a turn, 0 for the default.
 	MaxRounds int
 	// Tools are the names of the agent's tools; nil means the default set, or everything that there is where AllTools holds. NoTools takes
@@ -55,7 +57,7 @@ const rules = `Rules of the house:
 
 // Build is the request for a model: the text of an agent that was filled in, its sections and the rules, its tools, the history, and at its end the tail with the hour.
 func Build(a Agent, tools []tool.Tool, history []model.Message, now time.Time, zone *time.Location) *model.Request {
-	r := &model.Request{Temperature: a.Temperature}
+	r := &model.Request{Temperature: a.Temperature, Thinking: a.Thinking}
 	r.System = append(r.System, a.Text)
 	for _, s := range a.Sections {
 		r.System = append(r.System, s.Text)

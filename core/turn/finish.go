@@ -51,7 +51,13 @@ func (r *run) modelFailed(f *session.Frame, err error) {
 	if e, ok := errors.AsType[*model.Error](err); ok {
 		k = e.Kind
 	}
-	r.frameFailed(f, "model: "+string(k), reason(k), err.Error())
+	why := reason(k)
+	if f != nil && k == model.NotConfigured {
+		if a := r.agents[f.ID+"/"+f.Agent]; a.Model != "" {
+			why = "I cannot answer: the agent " + quoted(f.Agent) + " is to work with the model " + quoted(a.Model) + ", which is not configured. An admin must look at it."
+		}
+	}
+	r.frameFailed(f, "model: "+string(k), why, err.Error())
 }
 
 // finish ends the turn in one commit: events, record, delivery, release. done is false with ErrStopped, when a stop came first.

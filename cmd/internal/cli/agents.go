@@ -46,6 +46,9 @@ func (c agentsCheckCmd) Run(e *env) error {
 				Agent: a.ID, Path: a.Source, Text: fmt.Sprintf("agent %q wants the model %q, which is not configured; add [models.%s], or change the agent", a.ID, a.Model, a.Model),
 			})
 		}
+		if text, remedy := service.Unthinking(cfg, a); text != "" {
+			notes = append(notes, agents.Problem{Agent: a.ID, Path: a.Source, Text: text + "; " + remedy})
+		}
 	}
 	var b strings.Builder
 	for _, p := range problems {

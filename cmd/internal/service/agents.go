@@ -65,7 +65,7 @@ func (s agentSource) Agent(ctx context.Context, of tool.Scope) (prompt.Agent, er
 func (s agentSource) describe(set *agents.Set, a agents.Agent) prompt.Agent {
 	out := prompt.Agent{
 		ID: a.ID, Name: a.Name, Description: s.clean(a.Description), Instructions: s.clean(a.Instructions), Type: string(a.Type), Model: a.Model, Strength: a.Strength, Scope: a.Scope,
-		Temperature: a.Temperature, MaxRounds: a.MaxSteps, AllTools: a.Tools.All, NoTools: a.NoTools, Delegates: a.Delegates,
+		Temperature: a.Temperature, Thinking: a.Thinking, MaxRounds: a.MaxSteps, AllTools: a.Tools.All, NoTools: a.NoTools, Delegates: a.Delegates,
 		NoCompaction: a.Compaction != nil && !*a.Compaction,
 	}
 	if a.Tools.Chosen {

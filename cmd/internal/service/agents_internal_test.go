@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"herald/agents"
 	"herald/core/chat"
@@ -67,7 +68,7 @@ func TestAgentSettings(t *testing.T) {
 	s := sourceOf(t, map[string]string{
 		"plain.md":  "---\ntype: task\nname: Plain\ninstructions: Ask.\nfriendly_description: For people.\n---\nThe password is hunter2.",
 		"none.md":   "---\ntype: chat\nallow_tools: false\ntools: [recall]\ndelegates: []\ncompaction_enabled: false\n---\nP <!-- AGENTS_LIST -->",
-		"some.md":   "---\ntype: chat\ntools: [recall]\nmax-steps: 3\nscope: coding\n---\nP",
+		"some.md":   "---\ntype: chat\ntools: [recall]\nmax-steps: 3\ntemperature: 0.3\nthinking: 2000\nscope: coding\n---\nP",
 		"all.md":    "---\ntype: chat\ntools: true\n---\nP",
 		"closed.md": "---\ntype: chat\ntools: []\n---\nP",
 	})
@@ -102,6 +103,11 @@ func TestAgentSettings(t *testing.T) {
 	}
 	if a := get("closed"); a.tools == nil || len(a.tools) != 0 {
 		t.Errorf("closed: %+v", a)
+	}
+	if p, err := s.Agent(t.Context(), tool.Scope{Agent: "some"}); err != nil || p.MaxRounds != 3 || p.Scope != "coding" {
+		t.Errorf("some: %+v, %v", p, err)
+	} else if r := prompt.Build(p, nil, nil, time.Time{}, time.UTC); r.Temperature == nil || *r.Temperature != 0.3 || r.Thinking == nil || *r.Thinking != 2000 {
+		t.Errorf("the request says %+v", r)
 	}
 	p, err := s.Agent(t.Context(), tool.Scope{Agent: "none"})
 	if err != nil || p.Delegates == nil || len(p.Delegates) != 0 || !p.NoCompaction || p.Type != "chat" {

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"herald/agents"
@@ -158,11 +159,31 @@ func CheckAgents(cfg *config.Config, reg *agents.Registry) Checks {
 				Remedy: fmt.Sprintf("add [models.%s], or change the agent", a.Model),
 			})
 		}
+		if text, remedy := Unthinking(cfg, a); text != "" {
+			out = append(out, Check{Name: "agents", Status: Warn, Text: a.Source + ": " + text, Remedy: remedy})
+		}
 	}
 	if len(out) == 0 {
 		out = append(out, Check{Name: "agents", Status: Good, Text: fmt.Sprintf("%d found", len(list))})
 	}
 	return out
+}
+
+// Unthinking says why what an agent's file says of thinking changes nothing, and what to do; "" where it reaches a model.
+func Unthinking(cfg *config.Config, a agents.Agent) (text, remedy string) {
+	m, named := cfg.Model(a.Model)
+	switch {
+	case a.Thinking == nil, named && m.Thinking, a.Model != "" && !named:
+		return "", ""
+	case named:
+		return fmt.Sprintf("agent %q: thinking changes nothing, for its model %q takes no such setting", a.ID, a.Model),
+			fmt.Sprintf("set models.%s.thinking = true where the model takes reasoning_effort, or take thinking out of the agent", a.Model)
+	case slices.ContainsFunc(cfg.Models, func(m config.Model) bool { return m.Thinking }):
+		return "", ""
+	default:
+		return fmt.Sprintf("agent %q: thinking changes nothing, for no configured model takes such a setting", a.ID),
+			"set models.NAME.thinking = true for a model that takes reasoning_effort, or take thinking out of the agent"
+	}
 }
 
 // CheckDataDir looks whether the service can keep its own files.

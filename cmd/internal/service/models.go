@@ -14,7 +14,7 @@ func Models(cfg *config.Config, transport http.RoundTripper) ([]model.Configured
 	for _, m := range cfg.Models {
 		p, _ := cfg.Provider(m.Provider)
 		o := openai.Options{
-			Name: m.Name, BaseURL: p.BaseURL, Key: p.APIKey.Reveal(), Model: m.Model, Temperature: m.Temperature, StreamUsage: p.StreamUsage,
+			Name: m.Name, BaseURL: p.BaseURL, Key: p.APIKey.Reveal(), Model: m.Model, Temperature: m.Temperature, Thinking: m.Thinking, StreamUsage: p.StreamUsage,
 			FirstToken: cfg.ModelTimeouts.FirstToken, BetweenTokens: cfg.ModelTimeouts.BetweenTokens, HTTP: transport,
 		}
 		if m.MaxOutputTokens != nil {

@@ -23,6 +23,7 @@ type wireRequest struct {
 	Stream              bool           `json:"stream"`
 	StreamOptions       *streamOptions `json:"stream_options,omitempty"`
 	Temperature         *float64       `json:"temperature,omitempty"`
+	ReasoningEffort     string         `json:"reasoning_effort,omitempty"`
 	MaxTokens           int            `json:"max_tokens,omitempty"`
 	MaxCompletionTokens int            `json:"max_completion_tokens,omitempty"`
 	Tools               []wireTool     `json:"tools,omitempty"`
@@ -75,6 +76,22 @@ type wireCalled struct {
 	Arguments string `json:"arguments"`
 }
 
+// effort is the word for so many tokens of thinking; the bounds are those by which providers themselves translate it.
+func effort(tokens int) string {
+	switch {
+	case tokens == 0:
+		return "none"
+	case tokens < 0:
+		return "medium"
+	case tokens <= 1024:
+		return "low"
+	case tokens <= 8192:
+		return "medium"
+	default:
+		return "high"
+	}
+}
+
 // encode writes the body of a request, and the names that its tools have in it.
 func (d *driver) encode(r *model.Request) ([]byte, *names, error) {
 	if r.NewCallID == nil {
@@ -87,6 +104,9 @@ func (d *driver) encode(r *model.Request) ([]byte, *names, error) {
 	w := wireRequest{Model: d.o.Model, Stream: true, Temperature: d.o.Temperature}
 	if r.Temperature != nil {
 		w.Temperature = r.Temperature
+	}
+	if d.o.Thinking && r.Thinking != nil {
+		w.ReasoningEffort = effort(*r.Thinking)
 	}
 	limit := r.MaxOutputTokens
 	if limit == 0 {

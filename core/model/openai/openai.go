@@ -37,6 +37,8 @@ type Options struct {
 	// Temperature and MaxOutputTokens hold where a request leaves them open; nil and 0 leave them to the provider.
 	Temperature     *float64
 	MaxOutputTokens int
+	// Thinking: the model takes reasoning_effort; to others nothing is said of thinking.
+	Thinking bool
 	// StreamUsage asks for usage in the stream. Some older servers refuse the field.
 	StreamUsage bool
 	// FirstToken bounds the time to the first data of an answer, BetweenTokens that between two of them; comments and

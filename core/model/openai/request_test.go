@@ -40,6 +40,7 @@ func messages(t *testing.T, body map[string]any) []map[string]any {
 func TestRequestSettings(t *testing.T) {
 	t.Parallel()
 	warm := func(o *openai.Options) { o.Temperature, o.MaxOutputTokens = new(0.7), 100 }
+	thinks := func(o *openai.Options) { o.Thinking = true }
 	tests := []struct {
 		name   string
 		change func(*openai.Options)
@@ -49,7 +50,14 @@ func TestRequestSettings(t *testing.T) {
 	}{
 		{"the model's settings", warm, func(*model.Request) {}, map[string]any{"temperature": 0.7, "max_tokens": 100.0}, nil},
 		{"the request's come first", warm, func(r *model.Request) { r.Temperature, r.MaxOutputTokens = new(0.0), 5 }, map[string]any{"temperature": 0.0, "max_tokens": 5.0}, nil},
-		{"what nobody sets is not sent", func(*openai.Options) {}, func(*model.Request) {}, nil, []string{"temperature", "max_tokens", "max_completion_tokens", "tools"}},
+		{"what nobody sets is not sent", func(*openai.Options) {}, func(*model.Request) {}, nil, []string{"temperature", "max_tokens", "max_completion_tokens", "tools", "reasoning_effort"}},
+		{"thinking", thinks, func(r *model.Request) { r.Thinking = new(-1) }, map[string]any{"reasoning_effort": "medium"}, nil},
+		{"no thinking", thinks, func(r *model.Request) { r.Thinking = new(0) }, map[string]any{"reasoning_effort": "none"}, nil},
+		{"a little thinking", thinks, func(r *model.Request) { r.Thinking = new(1024) }, map[string]any{"reasoning_effort": "low"}, nil},
+		{"some thinking", thinks, func(r *model.Request) { r.Thinking = new(8192) }, map[string]any{"reasoning_effort": "medium"}, nil},
+		{"much thinking", thinks, func(r *model.Request) { r.Thinking = new(8193) }, map[string]any{"reasoning_effort": "high"}, nil},
+		{"nothing is said of thinking", thinks, func(*model.Request) {}, nil, []string{"reasoning_effort"}},
+		{"a model that does not take it", func(*openai.Options) {}, func(r *model.Request) { r.Thinking = new(100) }, nil, []string{"reasoning_effort"}},
 		{"usage is asked for", func(*openai.Options) {}, func(*model.Request) {}, map[string]any{"stream": true, "stream_options": map[string]any{"include_usage": true}}, nil},
 		{"usage is not asked for", func(o *openai.Options) { o.StreamUsage = false }, func(*model.Request) {}, nil, []string{"stream_options"}},
 		{
