@@ -21,6 +21,7 @@ import (
 func TestWhoIsAsked(t *testing.T) {
 	t.Parallel()
 	const bob = chat.IdentityID("slack:T1/U2")
+	accounts := map[string]string{people.PersonOf(bob): string(bob)}
 	four := gate.Rule{ID: gate.FileID(1), Tool: "pay", Action: tool.Require, Deciders: []string{"admin", string(bob), "asker"}, FourEyes: true, ExpiresS: 60}
 	for _, tc := range []struct {
 		name   string
@@ -29,11 +30,11 @@ func TestWhoIsAsked(t *testing.T) {
 	}{
 		{"four eyes", false, tool.Decision{
 			Answer: tool.Require, Rule: "rule file-00001", Deciders: []string{"admin", people.PersonOf(bob), "ann"}, Barred: []string{"ann", "joe"},
-			Who: "an admin or <" + people.PersonOf(bob) + "> or the person who asked, but not who asked", Expires: 60e9,
+			Accounts: accounts, Who: "an admin or <" + people.PersonOf(bob) + "> or the person who asked, but not who asked", Expires: 60e9,
 		}},
 		{"a single operator", true, tool.Decision{
 			Answer: tool.Require, Rule: "rule file-00001; the one who asked may decide, because this installation has a single operator",
-			Deciders: []string{"admin", people.PersonOf(bob), "ann"}, Who: "an admin or <" + people.PersonOf(bob) + "> or the person who asked", Expires: 60e9,
+			Deciders: []string{"admin", people.PersonOf(bob), "ann"}, Accounts: accounts, Who: "an admin or <" + people.PersonOf(bob) + "> or the person who asked", Expires: 60e9,
 		}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -239,6 +240,32 @@ func TestPathsOfCalls(t *testing.T) {
 		if d := r.answer(c); d.Answer != tc.want {
 			t.Errorf("%s: %+v, want %s", tc.name, d, tc.want)
 		}
+	}
+}
+
+// Whatever arguments look like, a rule sees the path that the tool sees.
+func TestArgumentsHideNoPath(t *testing.T) {
+	t.Parallel()
+	r := inMemory(t)
+	r.file = []gate.Rule{{ID: gate.FileID(1), Tool: gate.FSAny, Path: "secrets/*", Action: tool.Deny}, fileRule(2, "*", tool.Allow)}
+	err := policy.Bind(t.Context(), r.store, part, policy.Actor{Event: "b"}, "admin", r.roles, &gate.RunContext{WorkingDirectory: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range []string{
+		`{"path":"secrets/x"}`, `{"path":"secrets/x","path":null}`, `{"path":"secrets/x","Path":null}`, `{"path":"y","PATH":"secrets/x"}`,
+		`{"path":"../x","path":null}`,
+	} {
+		c := call("read_file")
+		c.Arguments = json.RawMessage(args)
+		if d := r.answer(c); d.Answer != tool.Deny {
+			t.Errorf("%s: %+v", args, d)
+		}
+	}
+	c := call("read_file")
+	c.Arguments = json.RawMessage(`{"path":"secrets/x","path":"y"}`)
+	if d := r.answer(c); d.Answer != tool.Allow {
+		t.Errorf("the last path is another one: %+v", d)
 	}
 }
 

@@ -50,13 +50,14 @@ func pathOf(c tool.Call) (string, bool) {
 	if !gate.IsFile(c.Name) {
 		return "", false
 	}
+	// Not a pointer: a null behind a path would empty that, while the tool's own text keeps the path.
 	var a struct {
-		Path *string `json:"path"`
+		Path string `json:"path"`
 	}
-	if json.Unmarshal(c.Arguments, &a) != nil || a.Path == nil {
-		return "", false
+	if json.Unmarshal(c.Arguments, &a) != nil || a.Path == "" {
+		return "", false // the tool refuses it, too
 	}
-	return *a.Path, true
+	return a.Path, true
 }
 
 // canonical is the path of a call as rules compare it. The roots of notes are no folders: whatever stands in the working folder under their
