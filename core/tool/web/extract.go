@@ -22,7 +22,8 @@ var blocks = []atom.Atom{
 // void are elements that are never closed.
 var void = []atom.Atom{atom.Br, atom.Hr, atom.Img, atom.Input, atom.Meta, atom.Link, atom.Area, atom.Base, atom.Col, atom.Embed, atom.Source, atom.Track, atom.Wbr}
 
-// extract is the title and the text of a page. It reads tokens and builds no tree, so that no nesting is too deep for it.
+// extract is the title and the text of a page. It reads tokens and builds no tree, so that no nesting is too deep for it, and it ends where the
+// text is longer than maxText.
 func extract(page string, base *url.URL) (title, text string) {
 	z := html.NewTokenizer(strings.NewReader(page))
 	var (
@@ -35,7 +36,7 @@ func extract(page string, base *url.URL) (title, text string) {
 	)
 	for {
 		kind := z.Next()
-		if kind == html.ErrorToken {
+		if kind == html.ErrorToken || b.Len() > maxText {
 			return strings.Join(strings.Fields(named.String()), " "), b.String()
 		}
 		t := z.Token()

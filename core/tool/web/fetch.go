@@ -26,6 +26,10 @@ import (
 const (
 	// maxBody is how many bytes of it are read, after unpacking.
 	maxBody = 2 << 20
+	// maxText is how many bytes its text may come to: links are written out, so that a page can be many times as long as it was sent.
+	maxText = 2 * maxBody
+	// maxTitle is how many characters of its title are shown.
+	maxTitle = 300
 	// maxShown is how many bytes of its text one call shows.
 	maxShown = 48 << 10
 	// maxRedirects is how many redirects are followed.
@@ -142,6 +146,9 @@ func redirect(r *http.Request, before []*http.Request) error {
 	if len(before) > maxRedirects {
 		return fmt.Errorf("it redirects more than %d times", maxRedirects)
 	}
+	if len(r.URL.String()) > maxURL {
+		return fmt.Errorf("it redirects to an address with more than %d characters", maxURL)
+	}
 	r.Header.Del("Referer")
 	return allowed(r.URL)
 }
@@ -236,6 +243,12 @@ func read(res *http.Response) (page, error) {
 	text = strings.ToValidUTF8(strings.ReplaceAll(text, "\x00", ""), "\uFFFD")
 	if media == "text/html" || media == "application/xhtml+xml" {
 		p.title, text = extract(text, res.Request.URL)
+		if r := []rune(p.title); len(r) > maxTitle {
+			p.title = string(r[:maxTitle-1]) + "…"
+		}
+	}
+	if len(text) > maxText {
+		p.cut, text = true, strings.ToValidUTF8(text[:maxText], "")
 	}
 	p.text = text
 	return p, nil
@@ -274,7 +287,7 @@ func (p *page) show(offset int) string {
 	case end < len(p.text):
 		out += fmt.Sprintf("\n\n[More follows: go on with offset %d.]", end)
 	case p.cut:
-		out += fmt.Sprintf("\n\n[The page is longer than %d bytes and was cut here.]", maxBody)
+		out += fmt.Sprintf("\n\n[The page is longer than what is read of one and was cut here, at %d.]", end)
 	}
 	return out
 }

@@ -277,6 +277,46 @@ func TestPages(t *testing.T) {
 	}
 }
 
+// A page cannot make more of itself than is read of a page, whatever its links and its title are.
+func TestPagesThatSwell(t *testing.T) {
+	t.Parallel()
+	deep := "/" + strings.Repeat("a", 1900) + "/"
+	s, _ := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.URL.Path == "/far":
+			w.Header().Set("Location", "/"+strings.Repeat("b", 50<<10)+"/")
+			w.WriteHeader(http.StatusFound)
+		case r.URL.Path == "/title":
+			w.Header().Set("Content-Type", "text/html")
+			fmt.Fprint(w, "<title>"+strings.Repeat("t", 1<<20)+"</title><p>the words")
+		default:
+			w.Header().Set("Content-Type", "text/html")
+			fmt.Fprint(w, strings.Repeat("<a href=x>y</a> ", 50_000))
+		}
+	})
+	w := web.New(web.Options{Control: open})
+	defer w.Close()
+	if out, err := ask(t, w, "web_fetch", map[string]any{"url": s.URL + "/far"}); err == nil || !strings.Contains(err.Error(), "more than 2048 characters") {
+		t.Errorf("a redirect to a huge address: %d bytes, %v", len(out), err)
+	}
+	out, err := ask(t, w, "web_fetch", map[string]any{"url": s.URL + "/title"})
+	if err != nil || !strings.Contains(out, "the words") || len(out) > 2000 {
+		t.Errorf("a huge title: %d bytes, %v", len(out), err)
+	}
+	// 800 kB of links would be 100 MB of text.
+	out, err = ask(t, w, "web_fetch", map[string]any{"url": s.URL + deep, "offset": 1 << 30})
+	var end int
+	if i := strings.Index(out, "the text ends at "); err != nil || i < 0 {
+		t.Errorf("links: %q, %v", out[max(0, len(out)-200):], err)
+	} else if _, err := fmt.Sscanf(out[i:], "the text ends at %d", &end); err != nil || end > 5<<20 {
+		t.Errorf("links: the text has %d bytes, %v", end, err)
+	}
+	out, err = ask(t, w, "web_fetch", map[string]any{"url": s.URL + deep, "offset": end - 100})
+	if err != nil || !strings.Contains(out, "was cut here") {
+		t.Errorf("links: the end says %q, %v", out[max(0, len(out)-200):], err)
+	}
+}
+
 // A search works over any endpoint that answers with a list of things that have addresses.
 func TestSearch(t *testing.T) {
 	t.Parallel()
