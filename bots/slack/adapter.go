@@ -78,6 +78,8 @@ type Options struct {
 	Drain time.Duration
 	// Lanes is how many conversations are handed on at the same time, Backlog how many events of one of them wait; 256 and 1,024 by default.
 	Lanes, Backlog int
+	// ShareWait is how long a file that was uploaded may take to appear in its conversation; 15 s by default.
+	ShareWait time.Duration
 	// Now is the clock for orders of interactions and signatures, Random spreads pauses; those of the machine when nil.
 	Now    func() time.Time
 	Random func() float64
@@ -146,6 +148,7 @@ func New(opt Options) (*Adapter, error) {
 	opt.Backlog = cmp.Or(opt.Backlog, 1024)
 	opt.GapAfter = cmp.Or(opt.GapAfter, retriesEnd)
 	opt.BackfillPace = cmp.Or(opt.BackfillPace, backfillPace)
+	opt.ShareWait = cmp.Or(opt.ShareWait, 15*time.Second)
 	if opt.HTTP == nil {
 		opt.HTTP = NewHTTPClient()
 	}

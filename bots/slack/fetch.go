@@ -34,6 +34,13 @@ type fileInfo struct {
 	Service   string `json:"external_type"`
 	URL       string `json:"url_private"`
 	DirectURL string `json:"url_private_download"`
+	// Shares are the messages that hold it, by "public" and "private" and by channel.
+	Shares map[string]map[string][]struct{} `json:"shares"`
+}
+
+// in reports whether a message of a channel holds the file.
+func (f *fileInfo) in(channel string) bool {
+	return len(f.Shares["public"][channel])+len(f.Shares["private"][channel]) > 0
 }
 
 // The codes of refusals that Slack has no word for.

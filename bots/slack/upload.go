@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
 	"strconv"
+	"time"
 
 	"herald/core/chat"
 )
@@ -17,7 +19,8 @@ const (
 	completeMethod = "files.completeUploadExternal"
 )
 
-// Upload puts a file into a conversation. After an error it may stand all the same: Slack takes the bytes before it says where they belong.
+// Upload puts a file into a conversation, and returns when it stands there. After an error it may stand all the same, now or later: Slack takes the
+// bytes before it says where they belong, and shows them some time after it has said that all is well, or never.
 func (a *Adapter) Upload(ctx context.Context, c chat.Conversation, name string, content []byte) error {
 	var to struct {
 		URL string `json:"upload_url"`
@@ -48,5 +51,32 @@ func (a *Adapter) Upload(ctx context.Context, c chat.Conversation, name string, 
 	if c.Thread != "" {
 		args.Set("thread_ts", c.Thread)
 	}
-	return a.call(ctx, a.opt.BotToken, completeMethod, args, &struct{}{})
+	if err := a.call(ctx, a.opt.BotToken, completeMethod, args, &struct{}{}); err != nil {
+		return err
+	}
+	return a.appears(ctx, to.ID, c.Channel)
+}
+
+// appears waits until an uploaded file stands in its channel.
+func (a *Adapter) appears(ctx context.Context, file, channel string) error {
+	waiting, cancel := context.WithTimeout(ctx, a.opt.ShareWait)
+	defer cancel()
+	for pause := 100 * time.Millisecond; sleep(waiting, pause); pause = min(2*pause, 2*time.Second) {
+		var answer struct {
+			File fileInfo `json:"file"`
+		}
+		err := a.call(waiting, a.opt.BotToken, fileMethod, url.Values{"file": {file}}, &answer)
+		_, refused := errors.AsType[*chat.Refused](err)
+		o, out := errors.AsType[*chat.Outage](err)
+		switch {
+		case err == nil && answer.File.in(channel):
+			return nil
+		case refused, out && o.Dead:
+			return fmt.Errorf("see whether the uploaded file stands in the conversation, for Slack has taken it: %w", err)
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("see whether Slack shows the file: %w", err)
+	}
+	return fmt.Errorf("the file is with Slack, which did not show it within %v; it may come later, so look before it is sent again", a.opt.ShareWait)
 }
