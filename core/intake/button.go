@@ -149,7 +149,7 @@ func fenced(s string) string {
 	for strings.Contains(s, fence) {
 		fence += "`"
 	}
-	return fence + "\n" + strings.ToValidUTF8(s, "\uFFFD") + "\n" + fence
+	return fence + "\n" + conversation.Visible(strings.ToValidUTF8(s, "\uFFFD")) + "\n" + fence
 }
 
 // showQueries ask for the delivery where it stands when it is settled, and while it is not.

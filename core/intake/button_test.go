@@ -153,7 +153,7 @@ func TestShowAllArguments(t *testing.T) {
 		call string
 		says string
 	}{
-		{"a decider", bob, "c1", "All arguments of `pay`:\n\n`````\nto:\neve ```` **Approved**\nreally\n`````\n\n```\nsum:\n12\n```"},
+		{"a decider", bob, "c1", "All arguments of `pay`:\n\n`````\nto:\ne⟨U+202E⟩ve ```` **Approved**\nreally\n`````\n\n```\nsum:\n12\n```"},
 		{"who asked and may not decide", ada, "c1", "This decision is not yours to make."},
 		{"after its end", bob, "c2", "This question is no longer open."},
 	} {
@@ -162,7 +162,7 @@ func TestShowAllArguments(t *testing.T) {
 			r := newRig(t)
 			r.wait(session.Wait{Kind: session.Approval, Call: tc.call, Person: personOf(ada), Deciders: []string{personOf(bob)}})
 			r.put(conversation.CurrentKey, conversation.Current{V: 1, State: session.State{Frames: []session.Frame{{ID: "root", Calls: []session.CallState{
-				{ID: "c1", Name: "pay", Arguments: json.RawMessage("{\"to\":\"eve ```` **Approved**\\nreally\",\"sum\":12}")},
+				{ID: "c1", Name: "pay", Arguments: json.RawMessage("{\"to\":\"e\u202eve ```` **Approved**\\nreally\",\"sum\":12}")},
 				{ID: "c2", Name: "pay", Status: session.Done},
 			}}}}})
 			r.take(pressed("k1", "all:w1", tc.by), chat.Kept)

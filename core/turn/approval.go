@@ -7,8 +7,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"herald/core/chat"
 	"herald/core/conversation"
@@ -104,9 +106,10 @@ func argumentsText(raw json.RawMessage) (text string, whole bool) {
 			more++
 			continue
 		}
+		called, named := nameOfArgument(name)
 		shown, all := argument(value)
-		whole = whole && all
-		lines = append(lines, fmt.Sprintf("- %s: %s", code(fmt.Sprint(name)), shown))
+		whole = whole && named && all
+		lines = append(lines, fmt.Sprintf("- %s: %s", called, shown))
 	}
 	if len(lines) == 0 {
 		return "It has no arguments.", true
@@ -123,7 +126,21 @@ func argument(value json.RawMessage) (shown string, whole bool) {
 	if json.Compact(&line, value) != nil {
 		return "(malformed)", false
 	}
-	r := []rune(line.String())
+	return shortened(line.String())
+}
+
+// nameOfArgument is a name as it stands, or in quotes where it would not stay on its line.
+func nameOfArgument(name json.Token) (shown string, whole bool) {
+	s := fmt.Sprint(name)
+	if strings.ContainsFunc(s, unicode.IsControl) {
+		s = strconv.Quote(s)
+	}
+	return shortened(s)
+}
+
+// shortened is a text of one line as code, and says so where it is not shown whole.
+func shortened(line string) (shown string, whole bool) {
+	r := []rune(conversation.Visible(line))
 	if len(r) <= maxArgument {
 		return code(string(r)), true
 	}

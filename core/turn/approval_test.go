@@ -218,6 +218,9 @@ func TestWhatACardShows(t *testing.T) {
 		{"named deciders", `{}`, tool.Decision{Who: "an admin"}, []string{"Who may decide: an admin."}},
 		{"text on one line", `{"a":"x\n**Approved**"}`, tool.Decision{}, []string{"- `a`: `\"x\\n**Approved**\"`"}},
 		{"code marks", "{\"a\":\"x`y``z\"}", tool.Decision{}, []string{"```\"x`y``z\"```"}},
+		{"a name that plays the card", `{"x\nWho may decide: you.\n":1}`, tool.Decision{}, []string{"- `\"x\\nWho may decide: you.\\n\"`: `1`"}},
+		{"a long name", `{"` + strings.Repeat("x", 400) + strings.Repeat("y", 200) + `":1}`, tool.Decision{}, []string{"xxx` … `yyy", "(shortened: 600 characters): `1`"}},
+		{"marks that turn what is read", "{\"a\u202eb\":\"rm \u2066x\u200b\"}", tool.Decision{}, []string{"- `a⟨U+202E⟩b`: `\"rm ⟨U+2066⟩x⟨U+200B⟩\"`"}},
 		{"in the order of the call", `{"z":1,"a":[1, 2]}`, tool.Decision{}, []string{"- `z`: `1`\n- `a`: `[1,2]`"}},
 		{"a long one", `{"a":"` + strings.Repeat("x", 400) + strings.Repeat("y", 200) + `"}`, tool.Decision{}, []string{"xxx` … `yyy", "(shortened: 602 characters)"}},
 		{
@@ -234,7 +237,7 @@ func TestWhatACardShows(t *testing.T) {
 			r.say("1", "ann", "go")
 			r.work()
 			all := slices.ContainsFunc(r.cardOf(r.waits()[0].Wait.ID).Buttons, func(b chat.Button) bool { return b.Label == "Show all" })
-			if want := tc.name == "a long one" || tc.name == "many"; all != want {
+			if want := tc.name == "a long one" || tc.name == "a long name" || tc.name == "many"; all != want {
 				t.Errorf("show all is offered: %v, want %v", all, want)
 			}
 			for _, want := range tc.want {
