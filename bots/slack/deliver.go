@@ -43,8 +43,12 @@ const (
 	shortText = 300
 )
 
-// commandMark begins a command in a message: Slack keeps those that begin with a slash to itself, and has none in threads.
-const commandMark = "!herald "
+// CommandMark begins a command in a message: Slack keeps those that begin with a slash to itself, and has none in threads. SlashMark begins Slack's
+// own command.
+const (
+	CommandMark = "!herald "
+	SlashMark   = "/herald "
+)
 
 // editEvery keeps chat.update below its 50 a minute when one answer is under way.
 const editEvery = 1300 * time.Millisecond
@@ -52,7 +56,7 @@ const editEvery = 1300 * time.Millisecond
 // Capabilities are the same everywhere.
 func (a *Adapter) Capabilities(chat.Conversation) chat.Capabilities {
 	return chat.Capabilities{
-		Edits: true, EditEvery: editEvery, Cards: true, Threads: true, Ephemeral: true, Files: true, LookBack: true, CommandMark: commandMark, TextLimit: textLimit, SendTimeout: sendTimeout,
+		Edits: true, EditEvery: editEvery, Cards: true, Threads: true, Ephemeral: true, Files: true, LookBack: true, CommandMark: CommandMark, TextLimit: textLimit, SendTimeout: sendTimeout,
 	}
 }
 

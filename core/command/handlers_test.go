@@ -253,3 +253,36 @@ func TestHandlersPassErrorsOn(t *testing.T) {
 		}
 	}
 }
+
+// Where a command cannot say which conversation it means, the caller's others are looked through, and answers name commands as they are written there.
+func TestCommandsFindTheConversationThatTheyMean(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	rec := conversation.TurnRecord{V: 1, ID: "t1", Agent: "main", Failure: &session.Failure{Reason: "No model answered.", Ref: "F1"}}
+	late := conversation.Delivery{V: 1, ID: "d1", Turn: "t1", Replaced: "the whole text"}
+	w.write(put(rec.Key(), rec), put(late.SentKey(), late), put(conversation.CurrentKey, conversation.Current{V: 1, LastTurn: "t1", State: session.State{Turn: &session.Turn{ID: "t2"}}}))
+	const channel, empty = store.Partition("conversation/test:w/C1"), store.Partition("conversation/test:w/C1/T0")
+	run := func(text string, nearby ...store.Partition) string {
+		t.Helper()
+		p := command.Default().Parse(text, true)
+		out, err := p.Spec.Run(t.Context(), command.Call{
+			Read: w.st, Where: channel, Nearby: nearby, Mark: "/herald ", Args: p.Args, Person: people.Person{ID: "p1", Identity: "test:w/ada", Role: people.Member},
+		})
+		if err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+		return out
+	}
+	for text, want := range map[string]string{
+		"why": "Turn `t1`", "why F1": "Turn `t1`", "why t1": "Turn `t1`", "why d1": "Turn `t1`", "why f2": "names no answer",
+		"show d1": "the whole text", "show": "`/herald show REF`", "status": "In threads of this channel a turn runs; `/herald stop` lists them.",
+		"help": "commands behind `/herald`:",
+	} {
+		contains(t, text, run(text, empty, where), want)
+	}
+	for text, want := range map[string]string{"why": "no finished answer", "why F1": "names no answer", "show d1": "names no replaced text", "status": "Nothing is running here."} {
+		if got := run(text, empty); !strings.Contains(got, want) || strings.Contains(got, "threads") {
+			t.Errorf("%s away from it: %q", text, got)
+		}
+	}
+}

@@ -12,12 +12,16 @@ import (
 // show gives the whole text of a delivery that its age had replaced by one line. A text that was for one person alone exists for that person only.
 func show(ctx context.Context, c Call) (string, error) {
 	if len(c.Args) == 0 {
-		return showMissing, nil
+		return fmt.Sprintf(showMissing, c.mark()), nil
 	}
 	ref := c.Args[0]
-	answers, err := c.Read.Read(ctx,
-		store.Get{Partition: c.Where, Key: store.Key{Collection: conversation.Sent, Name: ref}},
-		store.Get{Partition: c.Where, Key: store.Key{Collection: conversation.Outgoing, Name: ref}})
+	var queries []store.Query
+	for _, p := range c.places() {
+		queries = append(queries,
+			store.Get{Partition: p, Key: store.Key{Collection: conversation.Sent, Name: ref}},
+			store.Get{Partition: p, Key: store.Key{Collection: conversation.Outgoing, Name: ref}})
+	}
+	answers, err := c.Read.Read(ctx, queries...)
 	if err != nil {
 		return "", fmt.Errorf("show %q of %s: %w", quote(ref), c.Where, err)
 	}

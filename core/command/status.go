@@ -22,19 +22,34 @@ type situation struct {
 	outgoing int
 	failure  *session.Failure
 	failedAt time.Time
+	// nearby is how many turns run in the conversations that the caller may mean instead.
+	nearby int
+	mark   string
 }
 
 // status tells what runs or waits in the conversation.
 func status(ctx context.Context, c Call) (string, error) {
-	answers, err := c.Read.Read(ctx,
+	queries := []store.Query{
 		store.Get{Partition: c.Where, Key: conversation.CurrentKey},
 		store.List{Partition: c.Where, Collection: conversation.Inbox},
 		store.List{Partition: c.Where, Collection: conversation.Outgoing},
-		store.Tail{Partition: c.Where, Log: conversation.Log, N: recent})
+		store.Tail{Partition: c.Where, Log: conversation.Log, N: recent},
+	}
+	own := len(queries)
+	for _, p := range c.Nearby {
+		queries = append(queries, store.Get{Partition: p, Key: conversation.CurrentKey})
+	}
+	answers, err := c.Read.Read(ctx, queries...)
 	if err != nil {
 		return "", fmt.Errorf("read the status of %s: %w", c.Where, err)
 	}
-	s := situation{now: answers[0].Now, inbox: len(answers[1].Docs)}
+	s := situation{now: answers[0].Now, inbox: len(answers[1].Docs), mark: c.mark()}
+	for _, a := range answers[own:] {
+		var cur conversation.Current
+		if doc, ok := a.Doc(); ok && conversation.Decode(doc, &cur) == nil && cur.State.Turn != nil {
+			s.nearby++
+		}
+	}
 	for _, doc := range answers[2].Docs {
 		var d conversation.Delivery
 		if err := conversation.Decode(doc, &d); err != nil || !underWay(&d, s.now) {
@@ -98,7 +113,13 @@ func (s *situation) text() string {
 		add(statusOutgoing, count(s.outgoing, "text"))
 	}
 	if s.failure != nil {
-		add(statusFailure, span(s.now.Sub(s.failedAt)), s.failure.Reason, quote(s.failure.Ref))
+		add(statusFailure, span(s.now.Sub(s.failedAt)), s.failure.Reason, s.mark, quote(s.failure.Ref))
+	}
+	switch {
+	case s.nearby == 1:
+		add(statusNearby, "a turn runs", s.mark)
+	case s.nearby > 1:
+		add(statusNearby, fmt.Sprintf("%d turns run", s.nearby), s.mark)
 	}
 	return strings.Join(lines, "\n")
 }

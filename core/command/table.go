@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -40,7 +41,17 @@ type Call struct {
 	Args   []string
 	// Event names the use over redeliveries: a change that it asks for is made once.
 	Event string
+	// Nearby are the conversations of the same channel in which the caller spoke lately, newest first, where a command cannot say which one it means.
+	Nearby []store.Partition
+	// Mark stands before a command where the answer is read; "/" when empty.
+	Mark string
 }
+
+// places are the conversations that a call may mean, the most likely first.
+func (c *Call) places() []store.Partition { return append([]store.Partition{c.Where}, c.Nearby...) }
+
+// mark is what an answer writes before a command.
+func (c *Call) mark() string { return cmp.Or(c.Mark, "/") }
 
 // Handler makes the answer of a command, as Markdown. Its errors are the store's; what the caller did wrong is an answer.
 type Handler func(ctx context.Context, c Call) (string, error)
@@ -92,7 +103,7 @@ func Default(further ...Spec) *Table {
 	var t *Table
 	t, err := NewTable(append([]Spec{
 		{Name: Help, Aliases: []string{"?"}, Args: "[COMMAND]", MaxArgs: 1, Whole: true, Least: people.Restricted, Help: helpHelp, Run: func(_ context.Context, c Call) (string, error) {
-			return t.help(c.Person.Role, c.Args), nil
+			return t.help(c.Person.Role, c.Args, c.Mark), nil
 		}},
 		{Name: New, Aliases: []string{"reset"}, Whole: true, Least: people.Restricted, Help: helpNew},
 		{Name: Stop, Aliases: []string{"cancel"}, Lenient: true, Whole: true, Least: people.Restricted, Help: helpStop},
@@ -119,14 +130,24 @@ func (t *Table) Specs(role people.Role) []Spec {
 }
 
 // help lists the commands of a role, or tells of one of them. A command that the role may not use is as unknown as one that does not exist.
-func (t *Table) help(role people.Role, args []string) string {
+// mark stands before a command where the answer is read, "" where several do.
+func (t *Table) help(role people.Role, args []string, mark string) string {
 	if len(args) == 0 {
+		marks := helpMarks
+		if mark != "" {
+			marks = "`" + strings.TrimSpace(mark) + "`"
+		}
 		var b strings.Builder
-		b.WriteString(helpHead)
+		fmt.Fprintf(&b, helpHead, marks)
+		var alone []string
 		for _, s := range t.Specs(role) {
+			if s.Whole {
+				alone = append(alone, "`"+string(s.Name)+"`")
+			}
 			fmt.Fprintf(&b, "\n- `%s` — %s", s.usage(), s.Help)
 		}
-		b.WriteString("\n\n" + helpFoot)
+		b.WriteString("\n\n")
+		fmt.Fprintf(&b, helpFoot, all(alone))
 		return b.String()
 	}
 	s := t.names[fold(args[0])]
@@ -138,6 +159,15 @@ func (t *Table) help(role people.Role, args []string) string {
 		out += fmt.Sprintf(" (also `%s`)", strings.Join(s.Aliases, "`, `"))
 	}
 	return out
+}
+
+// all joins words as a sentence does.
+func all(words []string) string {
+	if len(words) < 2 {
+		return strings.Join(words, "")
+	}
+	last := len(words) - 1
+	return strings.Join(words[:last], ", ") + " and " + words[last]
 }
 
 func (s *Spec) usage() string {

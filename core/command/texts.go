@@ -10,8 +10,9 @@ const (
 	helpWhy     = "shows which agent, model and tools made the last answer, its tokens and its cost; REF names another answer or a failure"
 	helpShow    = "shows the whole text of an answer that came too late and was replaced by one line"
 
-	helpHead = "Write to me as you would to a person. These words are commands, alone or behind `/` or `!herald`:"
-	helpFoot = "`why` and `show` need the `/` or `!herald` before them."
+	helpHead  = "Write to me as you would to a person. These words are commands behind %s:"
+	helpFoot  = "%s are commands alone, too."
+	helpMarks = "`/` or `!herald`"
 
 	textUsage       = "That does not fit. Use `%s` — %s."
 	textUnknown     = "`%s` is not a command."
@@ -29,7 +30,8 @@ const (
 	statusUntil    = " (until %s)"
 	statusQueue    = "Waiting in the queue: %s."
 	statusOutgoing = "Not delivered yet: %s."
-	statusFailure  = "Last failure, %s ago: %s (`/why %s`)."
+	statusFailure  = "Last failure, %s ago: %s (`%swhy %s`)."
+	statusNearby   = "In threads of this channel %s; `%sstop` lists them."
 
 	whyNone     = "There is no finished answer here yet."
 	whyUnknown  = "`%s` names no answer and no failure of this conversation."
@@ -50,7 +52,7 @@ const (
 	whyCostTiny = "less than 0.000001"
 	whyDetail   = "Detail for the operator: %s"
 
-	showMissing = "Say which: `/show REF`. The reference stands in the line that replaced the text."
+	showMissing = "Say which: `%sshow REF`. The reference stands in the line that replaced the text."
 	showUnknown = "`%s` names no replaced text of this conversation."
 
 	textAgo = "%s ago"

@@ -34,56 +34,80 @@ func findTurn(ctx context.Context, c Call) (rec *conversation.TurnRecord, ref st
 		rec, err = turnOf(ctx, c, ref)
 		return rec, ref, err
 	}
-	doc, err := get(ctx, c, conversation.CurrentKey)
-	if err != nil || doc == nil {
+	places := c.places()
+	var queries []store.Query
+	for _, p := range places {
+		queries = append(queries, store.Get{Partition: p, Key: conversation.CurrentKey})
+	}
+	answers, err := c.Read.Read(ctx, queries...)
+	if err != nil {
 		return nil, "", err
 	}
-	var cur conversation.Current
-	if err := conversation.Decode(*doc, &cur); err != nil {
-		return nil, "", err
+	for n, a := range answers {
+		doc, ok := a.Doc()
+		if !ok {
+			continue
+		}
+		var cur conversation.Current
+		if err := conversation.Decode(doc, &cur); err != nil {
+			return nil, "", err
+		}
+		if cur.LastTurn != "" {
+			rec, err = turn(ctx, c.Read, places[n], cur.LastTurn)
+			return rec, "", err
+		}
 	}
-	if cur.LastTurn == "" {
-		return nil, "", nil
-	}
-	rec, err = turn(ctx, c, cur.LastTurn)
-	return rec, "", err
+	return nil, "", nil
 }
 
 // turnOf resolves a reference. The turns are listed only when it names none by its id and no delivery.
 func turnOf(ctx context.Context, c Call, ref string) (*conversation.TurnRecord, error) {
-	answers, err := c.Read.Read(ctx,
-		store.Get{Partition: c.Where, Key: conversation.TurnKey(ref)},
-		store.Get{Partition: c.Where, Key: store.Key{Collection: conversation.Outgoing, Name: ref}},
-		store.Get{Partition: c.Where, Key: store.Key{Collection: conversation.Sent, Name: ref}})
+	places := c.places()
+	const each = 3
+	var queries []store.Query
+	for _, p := range places {
+		queries = append(queries,
+			store.Get{Partition: p, Key: conversation.TurnKey(ref)},
+			store.Get{Partition: p, Key: store.Key{Collection: conversation.Outgoing, Name: ref}},
+			store.Get{Partition: p, Key: store.Key{Collection: conversation.Sent, Name: ref}})
+	}
+	answers, err := c.Read.Read(ctx, queries...)
 	if err != nil {
 		return nil, err
 	}
-	if doc, ok := answers[0].Doc(); ok {
-		return record(doc)
-	}
-	for _, a := range answers[1:] {
-		if doc, ok := a.Doc(); ok {
-			var d conversation.Delivery
-			if err := conversation.Decode(doc, &d); err != nil {
-				return nil, err
-			}
-			if d.Turn == "" || !visible(&d, c.Person) {
-				return nil, nil
-			}
-			return turn(ctx, c, d.Turn)
+	for n, a := range answers {
+		doc, ok := a.Doc()
+		switch {
+		case !ok:
+			continue
+		case n%each == 0:
+			return record(doc)
 		}
-	}
-	answers, err = c.Read.Read(ctx, store.List{Partition: c.Where, Collection: conversation.Turns})
-	if err != nil {
-		return nil, err
-	}
-	for _, doc := range slices.Backward(answers[0].Docs) {
-		rec, err := record(doc)
-		if err != nil {
+		var d conversation.Delivery
+		if err := conversation.Decode(doc, &d); err != nil {
 			return nil, err
 		}
-		if names(rec, ref) {
-			return rec, nil
+		if d.Turn == "" || !visible(&d, c.Person) {
+			return nil, nil
+		}
+		return turn(ctx, c.Read, places[n/each], d.Turn)
+	}
+	queries = queries[:0]
+	for _, p := range places {
+		queries = append(queries, store.List{Partition: p, Collection: conversation.Turns})
+	}
+	if answers, err = c.Read.Read(ctx, queries...); err != nil {
+		return nil, err
+	}
+	for _, a := range answers {
+		for _, doc := range slices.Backward(a.Docs) {
+			rec, err := record(doc)
+			if err != nil {
+				return nil, err
+			}
+			if names(rec, ref) {
+				return rec, nil
+			}
 		}
 	}
 	return nil, nil
@@ -102,23 +126,16 @@ func names(rec *conversation.TurnRecord, ref string) bool {
 	return false
 }
 
-func get(ctx context.Context, c Call, k store.Key) (*store.Doc, error) {
-	answers, err := c.Read.Read(ctx, store.Get{Partition: c.Where, Key: k})
+func turn(ctx context.Context, r Reader, p store.Partition, id string) (*conversation.TurnRecord, error) {
+	answers, err := r.Read(ctx, store.Get{Partition: p, Key: conversation.TurnKey(id)})
 	if err != nil {
 		return nil, err
 	}
-	if doc, ok := answers[0].Doc(); ok {
-		return &doc, nil
+	doc, ok := answers[0].Doc()
+	if !ok {
+		return nil, nil
 	}
-	return nil, nil
-}
-
-func turn(ctx context.Context, c Call, id string) (*conversation.TurnRecord, error) {
-	doc, err := get(ctx, c, conversation.TurnKey(id))
-	if err != nil || doc == nil {
-		return nil, err
-	}
-	return record(*doc)
+	return record(doc)
 }
 
 func record(doc store.Doc) (*conversation.TurnRecord, error) {

@@ -63,7 +63,20 @@ func (i *Intake) runCommand(ctx context.Context, e *event) (chat.Outcome, Reason
 	case spec.Run == nil:
 		return i.order(ctx, e, conversation.ControlKind(spec.Name))
 	}
-	text, err := spec.Run(ctx, command.Call{Read: i.store, Where: e.part, Person: e.who, Args: e.command.Args, Event: e.key})
+	call := command.Call{Read: i.store, Where: e.part, Person: e.who, Args: e.command.Args, Event: e.key, Mark: e.policy.Mark}
+	if e.in.Kind == chat.Command {
+		call.Mark = e.policy.SlashMark
+	}
+	if e.lacksThread() {
+		nearby, err := i.nearby(ctx, e)
+		if err != nil {
+			return "", Failed, err
+		}
+		for _, c := range nearby {
+			call.Nearby = append(call.Nearby, conversation.Partition(c))
+		}
+	}
+	text, err := spec.Run(ctx, call)
 	if err != nil {
 		return "", Failed, err
 	}

@@ -28,6 +28,8 @@ type Policy struct {
 	Greet bool
 	// Threadless: the platform's own commands carry no thread, so that a stop lists the caller's running turns of the channel.
 	Threadless bool
+	// Mark stands before a command in a message of the platform, SlashMark in its own commands; "/" when empty.
+	Mark, SlashMark string
 	// Text is the largest text in bytes, at most [MaxText].
 	Text int
 }

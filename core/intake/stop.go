@@ -40,10 +40,14 @@ func aimed(in *chat.Inbound) *chat.Inbound {
 	return &out
 }
 
+// lacksThread reports whether e is a command that cannot say which thread it means.
+func (e *event) lacksThread() bool {
+	return e.command.Spec != nil && e.policy.Threadless && e.in.Kind == chat.Command && e.in.Conversation.Thread == ""
+}
+
 // scattered reports whether e is a stop that came without the thread that it means.
 func (e *event) scattered() bool {
-	s := e.command.Spec
-	return s != nil && s.Name == command.Stop && e.policy.Threadless && e.in.Kind == chat.Command && !e.in.Direct && e.in.Conversation.Thread == ""
+	return e.lacksThread() && e.command.Spec.Name == command.Stop && !e.in.Direct
 }
 
 // running is a turn that runs or waits in a thread of a channel.
@@ -85,32 +89,38 @@ func state(s *session.State) string {
 	return textRunsWorks
 }
 
-// runningOf looks through the conversations in which the caller spoke lately for turns in this channel that are theirs to stop, newest first.
-func (i *Intake) runningOf(ctx context.Context, e *event) ([]running, error) {
+// nearby are the threads of this channel in which the caller spoke lately, newest first.
+func (i *Intake) nearby(ctx context.Context, e *event) (where []chat.Conversation, err error) {
 	since := float64(e.now.Add(-stopSpan).UnixMilli())
 	as, err := i.store.Read(ctx, store.Scores{Partition: people.PersonPartition(e.who.ID), Index: people.Footprint, Min: since, Max: math.MaxFloat64})
 	if err != nil {
-		return nil, fmt.Errorf("look for running turns of %s: %w", e.who.ID, err)
+		return nil, fmt.Errorf("look for the threads of %s: %w", e.who.ID, err)
 	}
 	scored := slices.Clone(as[0].Scored)
 	slices.SortFunc(scored, func(a, b store.Scored) int { return cmp.Compare(b.Score, a.Score) })
-	var (
-		where   []chat.Conversation
-		queries []store.Query
-	)
 	for _, s := range scored {
 		c, ok := conversation.Of(store.Partition(s.Member))
 		if !ok || c.Thread == "" || c.ChannelKey() != e.in.Conversation.ChannelKey() || len(where) == stopLook {
 			continue
 		}
 		where = append(where, c)
+	}
+	return where, nil
+}
+
+// runningOf looks through the threads of this channel in which the caller spoke lately for turns that are theirs to stop, newest first.
+func (i *Intake) runningOf(ctx context.Context, e *event) ([]running, error) {
+	where, err := i.nearby(ctx, e)
+	if err != nil || len(where) == 0 {
+		return nil, err
+	}
+	var queries []store.Query
+	for _, c := range where {
 		p := conversation.Partition(c)
 		queries = append(queries, store.Get{Partition: p, Key: conversation.CurrentKey}, store.List{Partition: p, Collection: conversation.Inbox})
 	}
-	if len(queries) == 0 {
-		return nil, nil
-	}
-	if as, err = i.store.Read(ctx, queries...); err != nil {
+	as, err := i.store.Read(ctx, queries...)
+	if err != nil {
 		return nil, fmt.Errorf("look for running turns of %s: %w", e.who.ID, err)
 	}
 	var out []running

@@ -1,6 +1,7 @@
 package outbox
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -59,5 +60,5 @@ func replace(d *conversation.Delivery, caps chat.Capabilities) {
 		d.Card = &chat.Card{Buttons: []chat.Button{{Action: conversation.ShowMark + d.ID, Label: "Show"}}}
 		return
 	}
-	d.Text += fmt.Sprintf(" `/show %s` shows it.", d.ID)
+	d.Text += fmt.Sprintf(" `%sshow %s` shows it.", cmp.Or(caps.CommandMark, "/"), d.ID)
 }

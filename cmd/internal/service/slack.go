@@ -132,6 +132,7 @@ func (s *Service) policy(base intake.Policy) func(chat.Workspace) intake.Policy 
 		p := base
 		if w.Platform() == slack.Platform {
 			p.Bots, p.Greet, p.Threadless = bots, s.cfg.Slack.Introduce, true
+			p.Mark, p.SlashMark = slack.CommandMark, slack.SlashMark
 		}
 		return p
 	}

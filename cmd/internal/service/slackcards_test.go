@@ -152,4 +152,11 @@ func TestSlackTryAgain(t *testing.T) {
 	if got := r.said(asked.Channel, asked.TS, 3); ref == "" || !strings.Contains(got[2], ref) || !strings.Contains(got[2], "It failed") {
 		t.Errorf("why %q: %q", ref, got)
 	}
+	// Slack's own command carries no thread; the caller's threads of the channel are looked through.
+	r.slack.Command(slackfake.Command{Channel: asked.Channel, Text: "why " + ref})
+	r.slack.Command(slackfake.Command{Channel: asked.Channel, User: slackfake.Carol, Text: "why " + ref})
+	r.wait("the command is answered, to each alone", func(v slackfake.View) bool {
+		mine, others := v.Whispers(asked.Channel, slackfake.Alice), v.Whispers(asked.Channel, slackfake.Carol)
+		return len(mine) > 0 && strings.Contains(mine[len(mine)-1].Text, "It failed") && len(others) == 1 && strings.Contains(others[0].Text, "names no answer")
+	})
 }
