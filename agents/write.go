@@ -87,6 +87,9 @@ func (r *Registry) Set(id, key, value string) (string, error) {
 		if _, ok := r.builtIn[id]; ok && errors.Is(err, fs.ErrNotExist) {
 			return "", fmt.Errorf("%q is built-in and has no file; herald agents show %s --raw prints it: write it to %s, and change it there", id, id, filepath.Join(r.opts.Dir, id, fileName))
 		}
+		if w.layout == Flat && errors.Is(err, fs.ErrNotExist) {
+			return "", fmt.Errorf("agent %q: %w: neither %s nor %s is there", id, ErrNotFound, filepath.Join(r.opts.Dir, id, fileName), filepath.Join(r.opts.Dir, promptPath))
+		}
 		return "", fmt.Errorf("%s: %s", filepath.Join(r.opts.Dir, promptPath), cause(err))
 	}
 	target, src := promptPath, w.prompt

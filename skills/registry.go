@@ -318,7 +318,7 @@ func (b *builder) index(f Folder) {
 func (r *Registry) tell(old, next *snapshot) {
 	for _, p := range next.problems {
 		if !slices.Contains(old.problems, p) {
-			r.opts.Log.Warn("skills: "+p.Text, "level", string(p.Level), "skill", p.Name, "owner", p.Owner, "path", p.Path, "line", p.Line, "kept", p.Kept)
+			r.opts.Log.Warn("skills: "+p.Text, "severity", string(p.Level), "skill", p.Name, "owner", p.Owner, "path", p.Path, "line", p.Line, "kept", p.Kept)
 		}
 	}
 	for _, p := range old.problems {

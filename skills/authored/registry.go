@@ -292,7 +292,7 @@ func (b *builder) file(root *os.Root, e *entry, rel string) {
 func (r *Registry) tell(old, next *snapshot) {
 	for _, p := range next.problems {
 		if !slices.Contains(old.problems, p) {
-			r.opts.Log.Warn("tools: "+p.Text, "level", string(p.Level), "tool", p.Name, "owner", p.Owner, "path", p.Path, "line", p.Line, "kept", p.Kept)
+			r.opts.Log.Warn("tools: "+p.Text, "severity", string(p.Level), "tool", p.Name, "owner", p.Owner, "path", p.Path, "line", p.Line, "kept", p.Kept)
 		}
 	}
 	for _, p := range old.problems {

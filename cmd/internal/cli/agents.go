@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"herald/agents"
@@ -27,6 +28,19 @@ func (e *env) agents() (*config.Config, *agents.Registry, error) {
 		return nil, nil, err
 	}
 	return cfg, agents.Open(service.AgentOptions(cfg, quietLog())), nil
+}
+
+// known is an agent that the command line names. One that its file keeps from being there is a fault of the configuration.
+func known(reg *agents.Registry, id string) (agents.Agent, error) {
+	a, err := reg.Now().Agent(id)
+	switch {
+	case err == nil:
+		return a, nil
+	case slices.ContainsFunc(reg.Problems(), func(p agents.Problem) bool { return p.Agent == id }):
+		return agents.Agent{}, codeError{Config, err}
+	default:
+		return agents.Agent{}, usagef("%w; herald agents list names those that there are", err)
+	}
 }
 
 type agentsCheckCmd struct {
@@ -57,7 +71,7 @@ func (c agentsCheckCmd) Run(e *env) error {
 	for _, p := range notes {
 		fmt.Fprintf(&b, "note     %s\n", p)
 	}
-	fmt.Fprintf(&b, "%d agents in force, %d errors, %d notes\n", len(reg.List()), len(problems), len(notes))
+	fmt.Fprintf(&b, "%s in force, %s, %s\n", counted(len(reg.List()), "agent"), counted(len(problems), "error"), counted(len(notes), "note"))
 	if _, err := io.WriteString(e.Out, b.String()); err != nil {
 		return err
 	}
@@ -79,7 +93,10 @@ func (agentsListCmd) Run(e *env) error {
 	for _, a := range reg.List() {
 		rows = append(rows, []string{a.ID, string(a.Type), a.Source, firstOf(a.Description)})
 	}
-	return e.table(rows, "There are no agents.")
+	if err := e.table(rows, "There are no agents."); err != nil {
+		return err
+	}
+	return e.unlisted(len(reg.Problems()), "agents")
 }
 
 type agentsShowCmd struct {
@@ -94,9 +111,9 @@ func (c agentsShowCmd) Run(e *env) error {
 		return err
 	}
 	set := reg.Now()
-	a, err := set.Agent(c.ID)
+	a, err := known(reg, c.ID)
 	if err != nil {
-		return codeError{Config, err}
+		return err
 	}
 	if c.Raw {
 		return c.raw(e, a)

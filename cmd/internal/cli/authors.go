@@ -51,11 +51,14 @@ func (c skillsListCmd) Run(e *env) error {
 		for _, k := range reg.All() {
 			rows = append(rows, []string{k.ID, ownerText(k.Owner), firstOf(k.Description)})
 		}
-		return e.table(rows, "There are no skills. herald skills new NAME writes one.")
+		if err := e.table(rows, "There are no skills. herald skills new NAME writes one."); err != nil {
+			return err
+		}
+		return e.unlisted(len(reg.Problems()), "skills")
 	}
-	a, err := agents.Open(service.AgentOptions(cfg, quietLog())).Agent(e.ctx, c.Agent)
+	a, err := known(agents.Open(service.AgentOptions(cfg, quietLog())), c.Agent)
 	if err != nil {
-		return codeError{Config, err}
+		return err
 	}
 	block := reg.Index(a.ID, service.SkillSelector(a))
 	if block == "" {
@@ -105,6 +108,22 @@ func (e *env) table(rows [][]string, none string) error {
 	return err
 }
 
+// unlisted says on stderr that the list may lack something: what is broken is not in it.
+func (e *env) unlisted(problems int, kind string) error {
+	if problems == 0 {
+		return nil
+	}
+	_, err := fmt.Fprintf(e.Err, "herald: %s here: herald %s check says what to do\n", counted(problems, "problem"), kind)
+	return err
+}
+
+func counted(n int, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return fmt.Sprintf("%d %s", n, what)
+}
+
 type skillsCheckCmd struct {
 	Strict bool `help:"Fail on warnings too."`
 }
@@ -127,10 +146,7 @@ func (e *env) report(problems []skills.Problem, found int, kind string, strict b
 			return err
 		}
 	}
-	if found != 1 {
-		kind += "s"
-	}
-	if _, err := fmt.Fprintf(e.Out, "%d %s in force, %d problems\n", found, kind, len(problems)); err != nil {
+	if _, err := fmt.Fprintf(e.Out, "%s in force, %s\n", counted(found, kind), counted(len(problems), "problem")); err != nil {
 		return err
 	}
 	if failed {
@@ -173,8 +189,8 @@ func (c skillsNewCmd) Run(e *env) error {
 		return err
 	}
 	if c.Agent != "" {
-		if _, err := agents.Open(service.AgentOptions(cfg, quietLog())).Agent(e.ctx, c.Agent); err != nil {
-			return usageError{err}
+		if _, err := known(agents.Open(service.AgentOptions(cfg, quietLog())), c.Agent); err != nil {
+			return err
 		}
 	}
 	path, err := reg.New(c.Agent, c.Name, c.Description)
@@ -205,7 +221,10 @@ func (toolsListCmd) Run(e *env) error {
 	for _, t := range reg.All() {
 		rows = append(rows, []string{t.ID, ownerText(t.Owner), firstOf(t.Description)})
 	}
-	return e.table(rows, "There are no tools of your own. docs/authors.md says how to write one.")
+	if err := e.table(rows, "There are no tools of your own. docs/authors.md says how to write one."); err != nil {
+		return err
+	}
+	return e.unlisted(len(reg.Problems()), "tools")
 }
 
 type toolsCheckCmd struct {

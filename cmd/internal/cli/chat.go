@@ -30,6 +30,9 @@ func (c chatCmd) Run(e *env) error {
 	if c.JSON && c.Once == nil {
 		return usagef("--json needs --once: it is the form of one answer")
 	}
+	if c.Once != nil && strings.TrimSpace(*c.Once) == "" {
+		return usagef("--once: the message is empty: type something")
+	}
 	if c.Once == nil && e.isTerminal() {
 		var stop context.CancelFunc
 		e.ctx, stop = signal.NotifyContext(e.ctx, syscall.SIGTERM, syscall.SIGHUP)

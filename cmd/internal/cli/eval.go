@@ -26,7 +26,7 @@ func (c evalCmd) Run(e *env) error {
 	}
 	list, err := c.pick(reg)
 	if err != nil {
-		return usageError{err}
+		return err
 	}
 	choose := func(agents.Agent, agents.Scenario) model.Model { return nil }
 	if !c.Scripted {
@@ -67,6 +67,9 @@ func (c evalCmd) Run(e *env) error {
 			if _, err := fmt.Fprintf(e.Out, "%s  %s/%s  %s\n", word, a.ID, s.Name, strings.TrimSpace(s.About)); err != nil {
 				return err
 			}
+			if len(got.Missing) > 0 && len(got.Strangers) > 0 {
+				got.Missing = append(got.Missing, "it called tools that it does not have: "+strings.Join(got.Strangers, ", "))
+			}
 			for _, m := range got.Missing {
 				if _, err := fmt.Fprintf(e.Out, "      → %s\n", m); err != nil {
 					return err
@@ -74,7 +77,7 @@ func (c evalCmd) Run(e *env) error {
 			}
 		}
 	}
-	if _, err := fmt.Fprintf(e.Out, "%d scenarios, %d failed\n", tried, failed); err != nil {
+	if _, err := fmt.Fprintf(e.Out, "%s, %d failed\n", counted(tried, "scenario"), failed); err != nil {
 		return err
 	}
 	if failed > 0 {
@@ -89,7 +92,7 @@ func (c evalCmd) pick(reg *agents.Registry) ([]agents.Agent, error) {
 	}
 	var out []agents.Agent
 	for _, id := range c.Agents {
-		a, err := reg.Now().Agent(id)
+		a, err := known(reg, id)
 		if err != nil {
 			return nil, err
 		}
@@ -106,10 +109,10 @@ func (c evalCmd) router(cfg *config.Config) (*model.Router, func(), error) {
 	case err != nil:
 		return nil, nil, codeError{Config, err}
 	case len(made) == 0:
-		return nil, nil, codeError{NoModel, errors.New("no model is configured: " + cfg.NoModelHint())}
+		return nil, nil, codeError{NoModel, errors.New(cfg.NoModelHint())}
 	}
 	if _, ok := cfg.Model(c.Model); c.Model != "" && !ok {
-		return nil, nil, usageError{fmt.Errorf("no model %q is configured", c.Model)}
+		return nil, nil, usageError{fmt.Errorf("no model %q is configured; herald config check lists those that are", c.Model)}
 	}
 	r := model.NewRouter(model.RouterOptions{Log: quietLog()})
 	return r, t.CloseIdleConnections, r.Replace(made)

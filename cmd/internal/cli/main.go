@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 
 	"github.com/alecthomas/kong"
 
@@ -38,10 +39,31 @@ func Main(ctx context.Context, p Process) int {
 	if _, quiet := errors.AsType[quietError](err); !quiet {
 		fmt.Fprintf(p.Err, "herald: %v\n", err)
 	}
-	if code == Usage {
-		fmt.Fprintln(p.Err, `herald: "herald --help" lists the commands; "herald COMMAND --help" explains one`)
+	if e, ok := errors.AsType[*kong.ParseError](err); ok {
+		fmt.Fprintln(p.Err, "herald: "+helpFor(e.Context))
 	}
 	return int(code)
+}
+
+// helpFor names the help of the command that was meant, as far as it was understood.
+func helpFor(k *kong.Context) string {
+	if n := k.Selected(); n != nil {
+		return fmt.Sprintf("%q explains this command", "herald "+n.Path()+" --help")
+	}
+	return `"herald --help" lists the commands; "herald COMMAND --help" explains one`
+}
+
+// spelled is the command line as the grammar has it: people also write "help COMMAND" and "--version", as with other programs.
+func spelled(args []string) []string {
+	switch {
+	case len(args) == 0:
+		return []string{"--help"}
+	case args[0] == "help":
+		return append(slices.Clone(args[1:]), "--help")
+	case len(args) == 1 && args[0] == "--version":
+		return []string{"version"}
+	}
+	return args
 }
 
 // exited is thrown by kong when it has shown the help and wants the process to end.
@@ -64,11 +86,7 @@ func run(ctx context.Context, p Process) (err error) {
 	if err != nil {
 		return err
 	}
-	args := p.Args
-	if len(args) == 0 {
-		args = []string{"--help"}
-	}
-	k, err := parser.Parse(args)
+	k, err := parser.Parse(spelled(p.Args))
 	if err != nil {
 		return usageError{err}
 	}
