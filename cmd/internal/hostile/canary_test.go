@@ -21,7 +21,7 @@ import (
 func leaks(all []secret) []modeltest.Reply {
 	var values, quoted []string
 	for i, s := range all {
-		if i > 1 {
+		if i > 1 && s.prefix == "" {
 			values = append(values, s.core) // what a server is given on its command line is kept simple
 			continue
 		}

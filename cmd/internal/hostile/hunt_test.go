@@ -13,10 +13,15 @@ import (
 )
 
 // secret is a canary: a value that must be seen nowhere. Half of its core is a trace already, and what follows the core is written
-// differently in URLs, in JSON and in quotes.
-type secret struct{ name, core string }
+// differently in URLs, in JSON and in quotes. One with a prefix looks like a token, which has no such tail.
+type secret struct{ name, core, prefix string }
 
-func (s secret) value() string { return s.core + `/+="&<\é` }
+func (s secret) value() string {
+	if s.prefix != "" {
+		return s.prefix + s.core
+	}
+	return s.core + `/+="&<\é`
+}
 
 // newSecrets are canaries with cores that have nothing in common.
 func newSecrets(names ...string) []secret {
@@ -27,7 +32,7 @@ func newSecrets(names ...string) []secret {
 		for j := range core {
 			core[j] = "bcdfghjklmnpqrstvwxz23456789"[(int(sum[j%len(sum)])*(j+3)+i*7+j*j)%28]
 		}
-		all = append(all, secret{n, string(core)})
+		all = append(all, secret{name: n, core: string(core)})
 	}
 	return all
 }

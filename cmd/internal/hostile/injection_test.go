@@ -119,7 +119,7 @@ func newLair(t *testing.T, write func(file func(path, text string))) *lair {
 	file("agents/main/AGENT.md", "---\nname: Main\ndescription: talks\ntype: chat\ntools: true\n---\nYou talk.\n\n<!-- AGENTS_LIST -->\n")
 	file("agents/helper/AGENT.md", "---\nname: Helper\ndescription: helps\ntype: task\ntools: true\n---\nYou help.\n")
 	file("agents/vault/AGENT.md", "---\nname: Vault\ndescription: keeps\ntype: task\ntools: true\n---\nYou keep.\n")
-	file("agents/vault/tools/open.toml", "description = \"Opens.\"\n[request]\nmethod = \"POST\"\nurl = \""+door.URL+"\"\n[parameters.properties.door]\ntype = \"string\"\n")
+	file("agents/vault/tools/open.toml", "description = \"Opens.\"\n[http]\nmethod = \"POST\"\nurl = \""+door.URL+"\"\n[parameters.properties.door]\ntype = \"string\"\n")
 	file("agents/vault/skills/combination/SKILL.md", "---\ndescription: how the vault is opened\n---\nThe combination is canary-of-vault.\n")
 	file("skills/howto/SKILL.md", "---\ndescription: how to\n---\nNothing to do.\n")
 	if write != nil {
