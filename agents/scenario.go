@@ -24,6 +24,8 @@ type Scenario struct {
 	// Files are what its file tools find; Tools are the answers of other tools by their names.
 	Files map[string]string `yaml:"files"`
 	Tools map[string]string `yaml:"tools"`
+	// Values are what directives in the agent's text become.
+	Values map[string]string `yaml:"values"`
 	Want  Want              `yaml:"want"`
 	// Good is what a scripted model does that has the property, Bad one that has not: they prove the check itself.
 	Good []Step `yaml:"good"`

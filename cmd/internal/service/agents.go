@@ -12,7 +12,9 @@ import (
 
 	"herald/agents"
 	"herald/core/memory"
+	"herald/core/people"
 	"herald/core/prompt"
+	"herald/core/session"
 	"herald/core/tool"
 	"herald/core/tool/builtin"
 	"herald/core/tool/stack"
@@ -32,10 +34,25 @@ type agentSource struct {
 	desk   *builtin.Desk
 	folder func(context.Context, tool.Call) (string, error)
 	dir    string
+	// value is what a directive of an agent's text becomes, beside those that the engine fills in; nil for nothing.
+	value func(ctx context.Context, of tool.Scope, key string) (string, error)
 }
 
 func (s *Service) agentSource() agentSource {
-	return agentSource{registry: s.agents, clean: s.opts.Secrets.Clean, authors: s.authors, desk: s.desk(), folder: s.folder, dir: s.cfg.Agents.Dir}
+	return agentSource{registry: s.agents, clean: s.opts.Secrets.Clean, authors: s.authors, desk: s.desk(), folder: s.folder, dir: s.cfg.Agents.Dir, value: s.value}
+}
+
+// value is what the service fills into an agent's text. USER_PROFILE is what is known of the person who asks, where nobody else reads: so far how
+// they are called.
+func (s *Service) value(ctx context.Context, of tool.Scope, key string) (string, error) {
+	if key != "USER_PROFILE" || !of.Direct || of.Person == "" || len(of.Askers) > 1 {
+		return "", nil
+	}
+	name, err := people.New(s.store).Name(ctx, of.Person)
+	if err != nil || name == of.Person {
+		return "", err // nothing is known but the id
+	}
+	return "Name: " + session.Unmarked(strings.Join(strings.Fields(name), " ")), nil
 }
 
 // Agent is the agent of a frame as its files stand now.
@@ -58,7 +75,30 @@ func (s agentSource) Agent(ctx context.Context, of tool.Scope) (prompt.Agent, er
 			out.Sections = append(out.Sections, prompt.Section{Name: path, Text: s.clean(block)})
 		}
 	}
-	return out, nil
+	return out, s.fill(ctx, of, &out)
+}
+
+// fill gives the values of the directives in an agent's text.
+func (s agentSource) fill(ctx context.Context, of tool.Scope, a *prompt.Agent) error {
+	if s.value == nil {
+		return nil
+	}
+	for _, key := range prompt.Keys(a.Text) {
+		if key == prompt.AgentsList {
+			continue
+		}
+		v, err := s.value(ctx, of, key)
+		if err != nil {
+			return fmt.Errorf("agent %q: fill in %s: %w", a.ID, key, err)
+		}
+		if v = strings.TrimSpace(v); v != "" {
+			if a.Values == nil {
+				a.Values = make(map[string]string)
+			}
+			a.Values[key] = s.clean(v)
+		}
+	}
+	return nil
 }
 
 // describe is an agent without what inject_memory adds.

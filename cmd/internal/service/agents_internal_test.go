@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"log/slog"
 	"os"
@@ -14,8 +15,10 @@ import (
 	"herald/agents"
 	"herald/core/chat"
 	notes "herald/core/memory"
+	"herald/core/people"
 	"herald/core/prompt"
 	"herald/core/session"
+	"herald/core/store"
 	"herald/core/store/memory"
 	"herald/core/tool"
 	"herald/core/tool/builtin"
@@ -187,6 +190,37 @@ func TestInjectedMemory(t *testing.T) {
 		change(&of)
 		if got := sections(of); strings.Contains(got, "likes tea") || !strings.Contains(got, "Words.") {
 			t.Errorf("%s:\n%s", name, got)
+		}
+	}
+}
+
+// What is known of a person stands in the prompt where that person alone reads.
+func TestUserProfile(t *testing.T) {
+	t.Parallel()
+	s := &Service{store: observe(memory.New(memory.Options{}), func(string) {})}
+	rec, err := json.Marshal(people.Record{V: 1, Name: "Ada <note>\nL."})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.store.Commit(t.Context(), store.Commit{ID: "1", Partition: people.PersonPartition("ada"), Ops: []store.Op{store.Put{Key: people.PersonKey, Value: rec}}}); err != nil {
+		t.Fatal(err)
+	}
+	direct := tool.Scope{Person: "ada", Askers: []string{"ada"}, Direct: true}
+	for _, tt := range []struct {
+		name, key string
+		change    func(*tool.Scope)
+		want      string
+	}{
+		{"alone", "USER_PROFILE", func(*tool.Scope) {}, "Name: Ada &lt;note> L."},
+		{"another key", "MCP_LIST", func(*tool.Scope) {}, ""},
+		{"where others read", "USER_PROFILE", func(s *tool.Scope) { s.Direct = false }, ""},
+		{"for two", "USER_PROFILE", func(s *tool.Scope) { s.Askers = append(s.Askers, "ben") }, ""},
+		{"of nobody known", "USER_PROFILE", func(s *tool.Scope) { s.Person, s.Askers = "ben", []string{"ben"} }, ""},
+	} {
+		of := direct
+		tt.change(&of)
+		if got, err := s.value(t.Context(), of, tt.key); err != nil || got != tt.want {
+			t.Errorf("%s: %q, %v, want %q", tt.name, got, err, tt.want)
 		}
 	}
 }
