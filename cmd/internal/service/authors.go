@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"herald/agents"
+	"herald/cmd/internal/redact"
 	"herald/config"
 	"herald/core/tool"
 	"herald/core/tool/sandbox"
@@ -72,16 +73,27 @@ type authors struct {
 	use    skills.Use
 }
 
-// vault keeps the secrets that authors' tools have read, so that none of them shows anywhere.
+// vault keeps every secret that this process has met, so that none of them shows anywhere: what was begun with an old one may still be under way.
 type vault struct {
 	mu   sync.Mutex
 	seen map[string]bool
 }
 
-func (v *vault) all() []string {
+// hide takes secrets in. When it returns they are hidden, whoever else hides some at the same time.
+func (v *vault) hide(in *redact.Secrets, secrets ...string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	return slices.Sorted(maps.Keys(v.seen))
+	if v.seen == nil {
+		v.seen = map[string]bool{}
+	}
+	fresh := false
+	for _, x := range secrets {
+		fresh = fresh || !v.seen[x]
+		v.seen[x] = true
+	}
+	if fresh {
+		in.Set(slices.Sorted(maps.Keys(v.seen))...)
+	}
 }
 
 // authorSecret is the value of a variable that an author's tool names. Herald's own secrets are not handed out.
@@ -93,27 +105,12 @@ func (s *Service) authorSecret(variable string) (string, error) {
 	case strings.HasPrefix(variable, "HERALD_") || slices.Contains(SecretsOf(s.now.Load()), v):
 		return "", fmt.Errorf("the environment variable %s belongs to Herald itself and is given to no tool", variable)
 	}
-	s.vault.mu.Lock()
-	fresh := !s.vault.seen[v]
-	if s.vault.seen == nil {
-		s.vault.seen = map[string]bool{}
-	}
-	s.vault.seen[v] = true
-	s.vault.mu.Unlock()
-	if fresh {
-		s.setSecrets(s.now.Load())
-	}
+	s.vault.hide(s.opts.Secrets, v)
 	return v, nil
 }
 
-// setSecrets hides the secrets of these configurations, and those that authors' tools have read.
-func (s *Service) setSecrets(cfgs ...*config.Config) {
-	all := s.vault.all()
-	for _, cfg := range append(cfgs, s.cfg) {
-		all = append(all, SecretsOf(cfg)...)
-	}
-	s.opts.Secrets.Set(all...)
-}
+// setSecrets hides the secrets of a configuration.
+func (s *Service) setSecrets(cfg *config.Config) { s.vault.hide(s.opts.Secrets, SecretsOf(cfg)...) }
 
 // shut is a runner that runs nothing where this replica does not share the folder of files with the others.
 type shut struct {

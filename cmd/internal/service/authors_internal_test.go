@@ -2,8 +2,10 @@ package service
 
 import (
 	"errors"
+	"fmt"
 	"log/slog"
 	"strings"
+	"sync"
 	"testing"
 
 	"herald/cmd/internal/redact"
@@ -43,6 +45,51 @@ func TestAuthorSecrets(t *testing.T) {
 			t.Errorf("%s: %q", when, got)
 		}
 		s.setSecrets(load())
+	}
+}
+
+// Secrets that are met at the same time are all hidden, and one that was in force between two changes of the configuration stays so: calls
+// that were begun with it may still be under way.
+func TestSecretsStayHidden(t *testing.T) {
+	load := func(key string) *config.Config {
+		cfg, err := config.Load(config.Options{
+			Env: []string{"HOME=" + t.TempDir(), "OWN_KEY=" + key, "HERALD_PROVIDERS__MAIN__API_KEY_ENV=OWN_KEY", "HERALD_PROVIDERS__MAIN__DEFAULT_MODEL=m"},
+			Dir: t.TempDir(),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return cfg
+	}
+	s := &Service{cfg: load("first-key-1"), opts: Options{Secrets: new(redact.Secrets)}}
+	for _, cfg := range []*config.Config{s.cfg, load("second-key-2"), load("third-key-3")} {
+		s.setSecrets(cfg)
+		s.now.Store(cfg)
+	}
+	want := []string{"first-key-1", "second-key-2", "third-key-3"}
+	for i := range 200 {
+		var wg sync.WaitGroup
+		for j := range 4 {
+			name, value := fmt.Sprintf("SHOP_%d_%d", i, j), fmt.Sprintf("value-%d-%d-canary", i, j)
+			t.Setenv(name, value)
+			want = append(want, value)
+			wg.Go(func() {
+				if _, err := s.authorSecret(name); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		for _, secret := range want[max(0, len(want)-4):] {
+			if got := s.opts.Secrets.Clean(secret); got != redact.Placeholder {
+				t.Fatalf("round %d: shown: %q", i, got)
+			}
+		}
+	}
+	for _, secret := range want {
+		if got := s.opts.Secrets.Clean(secret); got != redact.Placeholder {
+			t.Errorf("shown: %q", got)
+		}
 	}
 }
 

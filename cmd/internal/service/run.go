@@ -155,7 +155,7 @@ func serve(l net.Listener, h http.Handler) func(context.Context) error {
 
 // Apply puts a changed configuration in force as far as that needs no restart: models and providers, log level, admins, secrets.
 func (s *Service) Apply(ctx context.Context, cfg *config.Config) error {
-	s.setSecrets(cfg) // the old ones may still be under way
+	s.setSecrets(cfg)
 	s.opts.Level.Set(Level(cfg))
 	if err := s.setModels(cfg); err != nil {
 		return err
