@@ -46,7 +46,10 @@ func (c initCmd) Run(e *env) error {
 	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%s cannot be looked at: %w", path, err)
 	}
-	w := &wizard{initCmd: c, env: e, path: path, in: bufio.NewReader(e.In)}
+	if _, err := os.Stat(filepath.Dir(at)); err != nil {
+		return usagef("%s cannot be written: %w; make its folder first", path, err)
+	}
+	w := &wizard{initCmd: c, env: e, path: path, in: bufio.NewReader(e.In), later: map[string]string{}}
 	if err := w.provider(); err != nil {
 		return err
 	}
@@ -62,8 +65,34 @@ func (c initCmd) Run(e *env) error {
 	if err := writeNew(at, config.Render(w.answers), c.Force); err != nil {
 		return fmt.Errorf("%s cannot be written: %w", path, err)
 	}
-	fmt.Fprintf(e.Err, "Wrote %s. Next: herald --config %s doctor --ask, then herald --config %s chat\n", path, path, path)
+	fmt.Fprintf(e.Err, "Wrote %s. Next: %s\n", path, w.next())
 	return nil
+}
+
+// next says how to go on after the file was written.
+func (w *wizard) next() string {
+	herald, talk, export := "herald", "chat", ""
+	if w.path != "herald.toml" || lookup(w.env.Env, "HERALD_CONFIG") != "" {
+		herald += " --config " + w.path
+	}
+	if w.answers.SlackBotTokenEnv != "" {
+		talk = "run"
+	}
+	if names := w.unset(w.answers.APIKeyEnv, w.answers.SlackBotTokenEnv, w.answers.SlackAppTokenEnv, w.answers.SlackSigningSecretEnv); len(names) > 0 {
+		export = "export " + strings.Join(names, " and ") + ", then "
+	}
+	return export + herald + " doctor --ask, then " + herald + " " + talk
+}
+
+// lookup is the value of a variable, "" where it is not set.
+func lookup(environ []string, name string) string {
+	value := ""
+	for _, v := range environ {
+		if v, ok := strings.CutPrefix(v, name+"="); ok {
+			value = v
+		}
+	}
+	return value
 }
 
 // writeNew writes a file that only this account can read, and never half of it over another.
@@ -90,6 +119,13 @@ type wizard struct {
 	path    string
 	in      *bufio.Reader
 	answers config.Answers
+	// later has the variables that a person exports after init, each with a value of the right kind to try the rest with. It is written nowhere.
+	later map[string]string
+}
+
+// unset are those of names that are exported later.
+func (w *wizard) unset(names ...string) []string {
+	return slices.DeleteFunc(names, func(n string) bool { return w.later[n] == "" })
 }
 
 // ask returns the flag's value, what the person types, or def for an empty line.
@@ -109,6 +145,7 @@ func (w *wizard) ask(question, flag, def string) (string, error) {
 	line = strings.TrimSpace(line)
 	if err != nil && line == "" {
 		if errors.Is(err, io.EOF) {
+			fmt.Fprintln(w.env.Err)
 			return "", usagef("the input ended before everything was asked; use --yes to take the defaults")
 		}
 		return "", err
@@ -131,6 +168,43 @@ func (w *wizard) answer(question, flag, def string, set func(string), keys ...st
 		case flag != "" || w.Yes:
 			return trouble
 		default:
+			fmt.Fprintf(w.env.Err, "That cannot be used: %v. Answer again; Ctrl-C ends.\n", trouble)
+		}
+	}
+}
+
+// secret asks for the variable that holds a secret, as answer does. Nobody can export one while init asks, and the tokens of an app that init tells
+// how to make come late: a person who names the same variable again sets it later. like is a value of the right kind.
+func (w *wizard) secret(question, flag, def, like string, set func(string), keys ...string) error {
+	last := ""
+	for {
+		a, err := w.ask(question, flag, cmp.Or(last, def))
+		if err != nil {
+			return err
+		}
+		set(a)
+		trouble := w.fits(keys...)
+		switch {
+		case trouble == nil:
+			return nil
+		case flag != "" || w.Yes:
+			return trouble
+		}
+		again := a != "" && a == last
+		last = ""
+		if lookup(w.env.Env, a) == "" {
+			w.later[a] = like
+			if w.fits(keys...) == nil {
+				last = a
+			}
+			if again && last != "" {
+				return nil
+			}
+			delete(w.later, a)
+		}
+		if last != "" {
+			fmt.Fprintf(w.env.Err, "%v. Name another one, or %s again to export it later; Ctrl-C ends.\n", trouble, last)
+		} else {
 			fmt.Fprintf(w.env.Err, "That cannot be used: %v. Answer again; Ctrl-C ends.\n", trouble)
 		}
 	}
@@ -198,17 +272,26 @@ func (w *wizard) provider() error {
 
 // endpoint asks for what makes a provider; flags are those of c.
 func (w *wizard) endpoint(c initCmd) error {
+	before := w.answers
 	// Who makes the configuration runs the installation: in the terminal they see what is an admin's to see.
 	w.answers = config.Answers{ProviderName: "main", ProviderType: "openai", Admins: []string{string(service.Operator())}}
-	key, id := "", ""
+	key, id := before.APIKeyEnv, before.Model
+	if before.BaseURL != "" {
+		key = cmp.Or(key, "-")
+	}
 	setURL := func(url string) {
 		w.answers.BaseURL = url
-		if url == openAIURL {
-			w.answers.ProviderName, key, id = "openai", "OPENAI_API_KEY", "gpt-4.1-mini"
+		if url != openAIURL {
+			w.answers.ProviderName = "main"
+			return
+		}
+		w.answers.ProviderName = "openai"
+		if url != before.BaseURL {
+			key, id = "OPENAI_API_KEY", "gpt-4.1-mini"
 		}
 	}
 	of := func(leaf string) string { return "providers." + w.answers.ProviderName + leaf }
-	if err := w.answer("Address of the models' provider (anything that speaks OpenAI's protocol)", c.BaseURL, openAIURL, setURL, "providers.main.base_url", "providers.openai.base_url"); err != nil {
+	if err := w.answer("Address of the models' provider (anything that speaks OpenAI's protocol)", c.BaseURL, cmp.Or(before.BaseURL, openAIURL), setURL, "providers.main.base_url", "providers.openai.base_url"); err != nil {
 		return err
 	}
 	setKey := func(name string) {
@@ -216,7 +299,7 @@ func (w *wizard) endpoint(c initCmd) error {
 			w.answers.APIKeyEnv = ""
 		}
 	}
-	if err := w.answer("Environment variable that holds its key (- for none)", c.APIKeyEnv, key, setKey, of(""), of(".api_key_env")); err != nil {
+	if err := w.secret("Environment variable that holds its key (- for none)", c.APIKeyEnv, key, "later", setKey, of(""), of(".api_key_env")); err != nil {
 		return err
 	}
 	for w.answers.Model == "" {
@@ -263,8 +346,12 @@ func (w *wizard) store() error {
 // try is the configuration that the answers make, read as it will be read.
 func (w *wizard) try() (*config.Config, error) {
 	text := config.Render(w.answers)
+	environ := slices.Clone(w.env.Env)
+	for name, like := range w.later {
+		environ = append(environ, name+"="+like)
+	}
 	return config.Load(config.Options{
-		File: w.path, Env: w.env.Env, Dir: w.env.Dir,
+		File: w.path, Env: environ, Dir: w.env.Dir,
 		ReadFile: func(path string) ([]byte, error) {
 			if filepath.Base(path) == filepath.Base(w.path) {
 				return bytes.Clone(text), nil
@@ -278,6 +365,10 @@ func (w *wizard) tryModel() error {
 	cfg, err := w.try()
 	if err != nil || w.NoTest {
 		return err
+	}
+	if len(w.unset(w.answers.APIKeyEnv)) > 0 {
+		fmt.Fprintf(w.env.Err, "The model is not asked: nothing stands in %s yet\n", w.answers.APIKeyEnv)
+		return nil
 	}
 	t := openai.NewTransport()
 	defer t.CloseIdleConnections()
@@ -316,6 +407,9 @@ func (w *wizard) tryStore() error {
 		return nil
 	}
 	if err != nil {
+		if errors.Is(err, store.ErrUnavailable) {
+			return fmt.Errorf("%w; %s", err, service.StoreFault(err).Remedy)
+		}
 		return err
 	}
 	word := "opened"

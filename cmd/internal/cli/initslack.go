@@ -63,24 +63,20 @@ func (w *wizard) slack() error {
 
 // askSlack asks where the app's secrets stand.
 func (w *wizard) askSlack(mode slack.Mode) error {
-	bot, err := w.ask("Environment variable that holds the bot token (xoxb-…, under OAuth & Permissions)", "", slackBotTokenEnv)
-	if err != nil {
+	w.answers.SlackMode, w.answers.SlackAppTokenEnv, w.answers.SlackSigningSecretEnv = string(mode), "", ""
+	setBot := func(name string) { w.answers.SlackBotTokenEnv = name }
+	if err := w.secret("Environment variable that holds the bot token (xoxb-…, under OAuth & Permissions)", "", slackBotTokenEnv, "xoxb-later", setBot,
+		"slack.bot_token_env"); err != nil {
 		return err
 	}
-	question, def := "Environment variable that holds the app-level token (xapp-…, under Basic Information, with "+slack.AppScope+")", slackAppTokenEnv
 	if mode == slack.HTTP {
-		question, def = "Environment variable that holds the signing secret (under Basic Information)", slackSigningSecretEnv
+		set := func(name string) { w.answers.SlackSigningSecretEnv = name }
+		return w.secret("Environment variable that holds the signing secret (under Basic Information)", "", slackSigningSecretEnv, "later", set,
+			"slack.signing_secret_env")
 	}
-	other, err := w.ask(question, "", def)
-	if err != nil {
-		return err
-	}
-	w.answers.SlackMode, w.answers.SlackBotTokenEnv = string(mode), bot
-	w.answers.SlackAppTokenEnv, w.answers.SlackSigningSecretEnv = other, ""
-	if mode == slack.HTTP {
-		w.answers.SlackAppTokenEnv, w.answers.SlackSigningSecretEnv = "", other
-	}
-	return nil
+	set := func(name string) { w.answers.SlackAppTokenEnv = name }
+	return w.secret("Environment variable that holds the app-level token (xapp-…, under Basic Information, with "+slack.AppScope+")", "", slackAppTokenEnv,
+		"xapp-later", set, "slack.app_token_env")
 }
 
 // optional asks what need not be answered: without a person, or at the end of the input, it is def.
@@ -100,6 +96,10 @@ func (w *wizard) trySlack() error {
 	cfg, err := w.try()
 	if err != nil || w.NoTest {
 		return err
+	}
+	if names := w.unset(w.answers.SlackBotTokenEnv, w.answers.SlackAppTokenEnv, w.answers.SlackSigningSecretEnv); len(names) > 0 {
+		fmt.Fprintf(w.env.Err, "Slack is not asked: nothing stands in %s yet\n", strings.Join(names, " and "))
+		return nil
 	}
 	return slackTrouble(service.CheckSlack(w.env.ctx, cfg), cfg)
 }

@@ -132,7 +132,11 @@ func AskModel(ctx context.Context, m model.Configured) Check {
 	}
 	for chunk, err := range m.Model.Generate(ctx, req) {
 		if err != nil {
-			return Check{Name: "models", Status: Bad, Text: err.Error(), Remedy: "correct [providers] and [models], or let the provider know"}
+			remedy := "correct [providers] and [models], or let the provider know"
+			if e, ok := errors.AsType[*model.Error](err); ok && e.Kind == model.Unavailable {
+				remedy = "look whether the provider's server runs and providers.NAME.base_url is its address"
+			}
+			return Check{Name: "models", Status: Bad, Text: err.Error(), Remedy: remedy}
 		}
 		if chunk.Done != nil {
 			return Check{Name: "models", Status: Good, Text: fmt.Sprintf("%s answered in %s", m.Name, time.Since(start).Round(time.Millisecond))}
