@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/text/unicode/norm"
+
 	"herald/core/chat"
 	"herald/core/store"
 )
@@ -94,11 +96,11 @@ func (r Room) Usual() Root {
 }
 
 // Split takes a path apart: its root and the note's name, which is "" for the folder itself. ok is false for a path that is none of notes.
-// It reads the path as it stands; [CheckName] refuses what is no name.
+// The name is the one under which the note is kept, however its accents are written; [CheckName] refuses what is no name.
 func Split(path string) (root Root, name string, ok bool) {
 	begin, rest, _ := strings.Cut(strings.TrimPrefix(path, "./"), "/")
 	if !slices.Contains(Roots(), Root(begin)) {
 		return "", "", false
 	}
-	return Root(begin), strings.TrimSuffix(rest, "/"), true
+	return Root(begin), norm.NFC.String(strings.TrimSuffix(rest, "/")), true
 }

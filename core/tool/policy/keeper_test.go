@@ -262,6 +262,15 @@ func TestArgumentsHideNoPath(t *testing.T) {
 			t.Errorf("%s: %+v", args, d)
 		}
 	}
+	// Notes have one name however its accents are written.
+	r.file = []gate.Rule{{ID: gate.FileID(1), Tool: gate.FSAny, Path: "shared-memory/caf\u00e9/*", Action: tool.Deny}, fileRule(2, "*", tool.Allow)}
+	for _, name := range []string{"shared-memory/caf\u00e9/x.md", "shared-memory/cafe\u0301/x.md"} {
+		c := call("read_file")
+		c.Arguments, _ = json.Marshal(map[string]string{"path": name})
+		if d := r.answer(c); d.Answer != tool.Deny {
+			t.Errorf("%s: %+v", name, d)
+		}
+	}
 	c := call("read_file")
 	c.Arguments = json.RawMessage(`{"path":"secrets/x","path":"y"}`)
 	if d := r.answer(c); d.Answer != tool.Allow {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 
@@ -67,8 +68,8 @@ func canonical(root, p string) (string, bool) {
 	if !ok {
 		return "", false
 	}
-	if _, _, notes := memory.Split(rel); notes {
-		return rel, true
+	if notes, name, ok := memory.Split(rel); ok {
+		return path.Join(string(notes), name), true
 	}
 	return gate.Canonical(root, p, links(root))
 }
