@@ -47,7 +47,7 @@ bench: setup ## Measure messages a second, latency, round trips and memory on al
 crash: setup ## Kill the service at each fail point (SAMPLE=N SEED=S for a part)
 	go run ./cmd/internal/crash -sample $(SAMPLE) -seed $(SEED) $(ARGS)
 
-sabotage: setup ## Prove that the tests see 20 defects planted one at a time
+sabotage: setup ## Prove that the tests see defects planted one at a time
 	go run ./cmd/internal/sabotage $(ARGS)
 
 verify: ## All that a change must pass

@@ -113,7 +113,7 @@ func patches() []patch {
 		},
 		{
 			"an answer overtakes what waits in the outbox", "core/turn/finish.go",
-			"	r.last = guard\n", "	_ = guard\n", simulation,
+			"	r.last = guards\n", "	_ = guards\n", simulation,
 		},
 		{
 			"a decision is taken without its guard", "core/turn/intake.go",
@@ -182,6 +182,78 @@ func patches() []patch {
 			"what a script started outlives it", "core/tool/sandbox/profile.go",
 			"\"--die-with-parent\", ", "",
 			[]string{"./core/tool/sandbox", "-run", "TestNothingOutlivesARun"},
+		},
+		{
+			"an agent's tool runs in other hands", "skills/authored/registry.go",
+			"			if e.Owner != \"\" && c.Agent != e.Owner {\n", "			if false && c.Agent != e.Owner {\n",
+			[]string{"./skills/authored", "-run", "TestOwnershipMatrix"},
+		},
+		{
+			"a child has tools that its caller has not", "core/tool/select.go",
+			"return !c.mayPass(t) }", "return false && !c.mayPass(t) }",
+			[]string{"./core/turn", "-run", "TestToolsOfAFrame"},
+		},
+		{
+			"a delegation gets by what is denied to its caller", "core/turn/perform.go",
+			"	g := tool.AskAll(ctx, r.gate, c, agentsOf(r.callers(f)))\n", "	g := tool.Ask(ctx, r.gate, c)\n",
+			[]string{"./cmd/internal/hostile", "-run", "TestInjections$"},
+		},
+		{
+			"a rule that denies meanwhile is not read after an approval", "core/turn/perform.go",
+			"	case g.Answer == tool.Deny:\n", "	case g.Answer == tool.Deny && c.Approved == \"\":\n",
+			[]string{"./core/turn", "-run", "TestEachDecisionIsLogged"},
+		},
+		{
+			"a hidden tool runs when it is named", "core/turn/tools.go",
+			"	return ts[i], hidden, !hidden\n", "	return ts[i], false, true\n",
+			[]string{"./core/turn", "-run", "TestEachDecisionIsLogged"},
+		},
+		{
+			"a path that leaves the working folder is left to the rules", "core/tool/gate/decide.go",
+			"	case q.Outside:\n", "	case q.Outside && false:\n",
+			[]string{"./cmd/internal/hostile", "-run", "TestInjections$"},
+		},
+		{
+			"a bypass lets every tool through", "core/tool/gate/bypass.go",
+			"	if b.Tool != q.Tool || !b.Live", "	if !b.Live",
+			[]string{"./core/tool/gate"},
+		},
+		{
+			"the mildest rule holds where several people ask", "core/tool/policy/keeper.go",
+			"strictness(w.Answer) > strictness(v.Answer) {", "strictness(w.Answer) < strictness(v.Answer) {",
+			[]string{"./core/tool/policy"},
+		},
+		{
+			"an expired card is still decided", "core/intake/click.go",
+			"	if !w.End.IsZero() && !stands[0].Now.Before(w.End) {\n", "	if false {\n",
+			[]string{"./core/intake", "-run", "TestClick"},
+		},
+		{
+			"who asked decides where that takes another", "core/intake/click.go",
+			"	if slices.Contains(w.Barred, e.who.ID) {\n", "	if false {\n",
+			[]string{"./core/intake", "-run", "TestWhoIsBarred"},
+		},
+		{
+			"the result of a task lands once for each try", "core/handover/tasks.go",
+			"	if d.State != conversation.TaskRunning {\n		return false, nil\n	}\n", "	owed.ID += as[0].Now.String()\n	r.ID += owed.ID\n",
+			[]string{"./core/handover", "-run", "TestATaskLandsOnce"},
+		},
+		{
+			"a symbolic link is followed", "core/tool/files/disk.go",
+			"		case info.Mode()&fs.ModeSymlink != 0:\n			return", "		case false:\n			return",
+			[]string{"./core/tool/files"},
+		},
+		{
+			"the address of a page is judged before it leads elsewhere, and then no more", "core/tool/web/fetch.go",
+			"	dialer := &net.Dialer{Timeout: timeout / 2, Resolver: o.Resolver, Control: o.Control}\n",
+			"	asked := map[string]bool{}\n	judge := o.Control\n	o.Control = func(n, a string, c syscall.RawConn) error {\n		if len(asked) > 0 {\n			return nil\n		}\n" +
+				"		asked[a] = true\n		return judge(n, a, c)\n	}\n	dialer := &net.Dialer{Timeout: timeout / 2, Resolver: o.Resolver, Control: o.Control}\n",
+			[]string{"./core/tool/web", "-run", "TestRedirects"},
+		},
+		{
+			"a person's notes are open in a channel", "core/memory/room.go",
+			"		case !r.Direct:\n", "		case false:\n",
+			[]string{"./core/memory", "-run", "TestRooms"},
 		},
 	}
 }

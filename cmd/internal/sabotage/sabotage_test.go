@@ -37,7 +37,7 @@ func TestPatchesFit(t *testing.T) {
 			}
 		})
 	}
-	const least = 20
+	const least = 40
 	if len(names) < least {
 		t.Errorf("there are %d patches, want at least %d", len(names), least)
 	}
