@@ -53,9 +53,9 @@ type Options struct {
 	Threads        Threads
 	ChannelThreads map[string]Threads
 	Receiver       chat.Receiver
-	// Joined reports whether Herald takes part in a thread. It is asked for messages of threads that do not mention Herald; nil means
+	// Joined says which part Herald takes in a thread. It is asked for messages of threads that do not mention Herald; nil means
 	// that it takes part in none.
-	Joined func(ctx context.Context, c chat.Conversation) (bool, error)
+	Joined func(ctx context.Context, c chat.Conversation) (Part, error)
 	// Active names the conversations in which something was kept since an instant. They are read back after a gap in which Slack may have given
 	// events up; nil reads nothing back.
 	Active func(ctx context.Context, since time.Time) ([]Active, error)
@@ -85,6 +85,14 @@ type Options struct {
 	Random func() float64
 	// Log takes what a person does not see, never texts or tokens; discarded when nil.
 	Log *slog.Logger
+}
+
+// Part is the part that Herald takes in a thread.
+type Part struct {
+	// In: a message of it was taken in.
+	In bool
+	// Threads is what people chose for the thread or its channel; what is configured holds where it is empty.
+	Threads Threads
 }
 
 // Adapter is Slack as core sees it. It implements [chat.Adapter].
@@ -165,7 +173,7 @@ func New(opt Options) (*Adapter, error) {
 		opt.Count = func(string) {}
 	}
 	if opt.Joined == nil {
-		opt.Joined = func(context.Context, chat.Conversation) (bool, error) { return false, nil }
+		opt.Joined = func(context.Context, chat.Conversation) (Part, error) { return Part{}, nil }
 	}
 	if opt.Sentence == nil {
 		opt.Sentence = func(error) string { return textFailed }

@@ -51,7 +51,7 @@ func world(t *testing.T, opt slackfake.Options) *slackfake.Server {
 func options(t *testing.T, s *slackfake.Server, r chat.Receiver) slack.Options {
 	return slack.Options{
 		BotToken: slackfake.BotToken, AppToken: slackfake.AppToken, APIURL: s.APIURL(), Receiver: r,
-		Joined: func(context.Context, chat.Conversation) (bool, error) { return true, nil },
+		Joined: func(context.Context, chat.Conversation) (slack.Part, error) { return slack.Part{In: true}, nil },
 		Log:    slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelDebug})), Backoff: 5 * time.Millisecond, BackoffMax: 100 * time.Millisecond,
 	}
 }

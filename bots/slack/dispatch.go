@@ -86,11 +86,11 @@ func (a *Adapter) takeEvent(o *outer, ack acker, drop func()) {
 // hand gives an event to the receiver. After an error it must not be acknowledged.
 func (a *Adapter) hand(ctx context.Context, r *reading) error {
 	if r.asks {
-		in, err := a.opt.Joined(ctx, r.in.Conversation)
+		part, err := a.opt.Joined(ctx, r.in.Conversation)
 		if err != nil {
 			return err
 		}
-		r.in.Addressed = in
+		r.in.Addressed = a.hears(part, r.in.Conversation.Channel)
 	}
 	if r.in.Addressed && r.in.Kind == chat.Message {
 		a.streams.wrote(r.in)
@@ -102,11 +102,11 @@ func (a *Adapter) hand(ctx context.Context, r *reading) error {
 	}
 	fresh := false
 	if r.surface {
-		joined, err := a.opt.Joined(ctx, r.in.Conversation)
+		part, err := a.opt.Joined(ctx, r.in.Conversation)
 		if err != nil {
 			return err
 		}
-		fresh = !joined
+		fresh = !part.In
 	}
 	out, err := a.opt.Receiver.Receive(ctx, r.in)
 	if err == nil && out == chat.Kept {

@@ -1,6 +1,7 @@
 package slack
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
 
@@ -183,15 +184,14 @@ func (a *Adapter) address(in *chat.Inbound, who *self, m *message) reading {
 	in.Mentioned = t.mentions(who.user)
 	in.MassMention = t.everybody
 	in.Addressed = in.Direct || in.Mentioned
-	asks := !in.Addressed && m.Thread != "" && !in.Sender.Self && !t.somebody && a.threads(in.Conversation.Channel) == ThreadsAlways
+	asks := !in.Addressed && m.Thread != "" && !in.Sender.Self && !t.somebody
 	return reading{in: in, asks: asks, msg: m}
 }
 
-func (a *Adapter) threads(channel string) Threads {
-	if t, ok := a.opt.ChannelThreads[channel]; ok {
-		return t
-	}
-	return a.opt.Threads
+// hears reports whether a message of a thread is for Herald that mentions nobody: what people chose goes before what is configured for the
+// channel, and that before what is configured for all.
+func (a *Adapter) hears(part Part, channel string) bool {
+	return part.In && cmp.Or(part.Threads, a.opt.ChannelThreads[channel], a.opt.Threads) == ThreadsAlways
 }
 
 // surface reports whether a message was written on the surface for AI apps, where each one is the root of a thread of its own.

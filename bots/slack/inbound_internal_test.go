@@ -151,17 +151,23 @@ func TestRead(t *testing.T) {
 	}
 }
 
-func TestReadThreadsPolicy(t *testing.T) {
+func TestHears(t *testing.T) {
 	t.Parallel()
 	a := bare(t, Options{Threads: ThreadsMention, ChannelThreads: map[string]Threads{"C2": ThreadsAlways}})
-	reply := func(channel string) *outer {
-		return body(`{"type":"message","channel":"` + channel + `","channel_type":"channel","user":"U1","text":"hi","ts":"1700000000.000100","thread_ts":"1600000000.000001"}`)
-	}
-	if r := a.read(a.who.Load(), reply("C1")); r.asks {
-		t.Error("with threads = mention a reply without one is for Herald")
-	}
-	if r := a.read(a.who.Load(), reply("C2")); !r.asks {
-		t.Error("the channel's own value does not hold")
+	for _, tt := range []struct {
+		name, channel string
+		part          Part
+		want          bool
+	}{
+		{"as configured for all", "C1", Part{In: true}, false},
+		{"as configured for the channel", "C2", Part{In: true}, true},
+		{"as people chose, against all", "C1", Part{In: true, Threads: ThreadsAlways}, true},
+		{"as people chose, against the channel", "C2", Part{In: true, Threads: ThreadsMention}, false},
+		{"a thread of others", "C2", Part{Threads: ThreadsAlways}, false},
+	} {
+		if got := a.hears(tt.part, tt.channel); got != tt.want {
+			t.Errorf("%s: %t, want %t", tt.name, got, tt.want)
+		}
 	}
 }
 

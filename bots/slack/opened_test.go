@@ -59,10 +59,10 @@ func TestBackfillFindsWhatWasOpened(t *testing.T) {
 			r, c := &inbox{}, &counter{}
 			opt := options(t, s, r)
 			opt.Count, opt.BackfillPace, opt.Active, opt.GapAfter = c.add, time.Millisecond, knows, time.Nanosecond
-			opt.Joined = func(_ context.Context, in chat.Conversation) (bool, error) {
+			opt.Joined = func(_ context.Context, in chat.Conversation) (slack.Part, error) {
 				r.mu.Lock()
 				defer r.mu.Unlock()
-				return slices.ContainsFunc(r.got, func(g chat.Inbound) bool { return g.Conversation == in && g.Mentioned }), nil
+				return slack.Part{In: slices.ContainsFunc(r.got, func(g chat.Inbound) bool { return g.Conversation == in && g.Mentioned })}, nil
 			}
 			if when == "at the start" {
 				gap()

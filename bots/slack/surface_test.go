@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"herald/bots/bottest/slackfake"
+	"herald/bots/slack"
 	"herald/core/chat"
 )
 
@@ -16,7 +17,9 @@ func TestAssistantThread(t *testing.T) {
 	s := world(t, slackfake.Options{App: slackfake.App{AssistantView: true}})
 	r := &inbox{}
 	opt := options(t, s, r)
-	opt.Joined = func(context.Context, chat.Conversation) (bool, error) { return len(r.texts()) > 0, nil }
+	opt.Joined = func(context.Context, chat.Conversation) (slack.Part, error) {
+		return slack.Part{In: len(r.texts()) > 0}, nil
+	}
 	f := connect(t, s, opt)
 	f.connected(1)
 	told := s.OpenAssistant(slackfake.Alice, "")
@@ -126,7 +129,7 @@ func TestAgentView(t *testing.T) {
 	opt := options(t, s, r)
 	count := &counter{}
 	opt.Count = count.add
-	opt.Joined = func(context.Context, chat.Conversation) (bool, error) { return false, nil }
+	opt.Joined = func(context.Context, chat.Conversation) (slack.Part, error) { return slack.Part{}, nil }
 	f := connect(t, s, opt)
 	f.connected(1)
 	opened := s.OpenDM(slackfake.Alice, "")

@@ -25,6 +25,8 @@ type situation struct {
 	// nearby is how many turns run in the conversations that the caller may mean instead.
 	nearby int
 	mark   string
+	// threads is what was chosen about the threads here, "" for nothing.
+	threads string
 }
 
 // status tells what runs or waits in the conversation.
@@ -36,6 +38,10 @@ func status(ctx context.Context, c Call) (string, error) {
 		store.Tail{Partition: c.Where, Log: conversation.Log, N: recent},
 	}
 	own := len(queries)
+	if where, ok := conversation.Of(c.Where); ok {
+		queries = append(queries, ThreadQueries(where)...)
+	}
+	chosen := len(queries)
 	for _, p := range c.Nearby {
 		queries = append(queries, store.Get{Partition: p, Key: conversation.CurrentKey})
 	}
@@ -44,7 +50,10 @@ func status(ctx context.Context, c Call) (string, error) {
 		return "", fmt.Errorf("read the status of %s: %w", c.Where, err)
 	}
 	s := situation{now: answers[0].Now, inbox: len(answers[1].Docs), mark: c.mark()}
-	for _, a := range answers[own:] {
+	if s.threads, err = ThreadPolicy(answers[own:chosen]); err != nil {
+		return "", fmt.Errorf("read the status of %s: %w", c.Where, err)
+	}
+	for _, a := range answers[chosen:] {
 		var cur conversation.Current
 		if doc, ok := a.Doc(); ok && conversation.Decode(doc, &cur) == nil && cur.State.Turn != nil {
 			s.nearby++
@@ -114,6 +123,9 @@ func (s *situation) text() string {
 	}
 	if s.failure != nil {
 		add(statusFailure, span(s.now.Sub(s.failedAt)), s.failure.Reason, s.mark, quote(s.failure.Ref))
+	}
+	if s.threads != "" {
+		add("%s.", said(s.threads))
 	}
 	switch {
 	case s.nearby == 1:

@@ -10,6 +10,8 @@ const (
 	helpWhy     = "shows which agent, model and tools made the last answer, its tokens and its cost; REF names another answer or a failure"
 	helpShow    = "shows the whole text of an answer that came too late and was replaced by one line"
 
+	helpThreads = "shows or chooses which messages of threads here are for me: each one, or only those that mention me"
+
 	helpHead  = "Write to me as you would to a person. These words are commands behind %s:"
 	helpFoot  = "%s are commands alone, too."
 	helpMarks = "`/` or `!herald`"
@@ -54,6 +56,16 @@ const (
 
 	showMissing = "Say which: `%sshow REF`. The reference stands in the line that replaced the text."
 	showUnknown = "`%s` names no replaced text of this conversation."
+
+	threadsNone       = "Every message is for me here, in a thread or not."
+	threadsAlways     = "In a thread that I take part in every message is for me, except one that mentions somebody else and not me"
+	threadsMention    = "In a thread only a message that mentions me is for me"
+	threadsHere       = ". This was chosen for this thread."
+	threadsChannel    = ". This was chosen for this channel."
+	threadsConfigured = ". This is how I am configured."
+	threadsWord       = "`%s` is no choice. It is `%s`, `%s`, or `%s` for what is configured."
+	threadsAdmins     = "Nothing was changed: for a whole channel an admin chooses this. In a thread it can be chosen for that thread by who opened it."
+	threadsNotYours   = "Nothing was changed: who opened this thread, or an admin, chooses this."
 
 	textAgo = "%s ago"
 )

@@ -8,6 +8,7 @@
 //	session     head                 the newest stop; guards answers and tools    intake
 //	session     suspect              how often the turn under way crashed alone   the turn's holder
 //	session     bypass               what a person let through for a while        clicks; ended by the turn's holder
+//	session     threads              which messages of threads are for Herald     the command of that name
 //	session     context              the run context: rights, folder, prompt      whoever binds it
 //	outbox      <delivery>           a delivery that is not settled yet           turn's holder, intake; outbox
 //	sent        <delivery>           a settled delivery                           outbox

@@ -49,6 +49,7 @@ var unreached = map[string]string{
 	"turn.taskend":     "no story has an agent that takes tasks",
 	"handover.task":    "no story has an agent that takes tasks",
 	"handover.landed":  "no story has an agent that takes tasks",
+	"command.threads":  "no story chooses which messages of threads are for Herald",
 	"intake.running":   "only Slack's commands come without their thread",
 	"alarm.address":    "admins are told on Slack alone, and the stories name none there",
 	"alarm.welcome":    "admins are told on Slack alone, and the stories name none there",

@@ -1,14 +1,17 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
+	"strings"
 	"time"
 
 	"herald/bots/slack"
 	"herald/config"
 	"herald/core/chat"
+	"herald/core/command"
 	"herald/core/conversation"
 	"herald/core/intake"
 	"herald/core/store"
@@ -72,20 +75,32 @@ func (noReceiver) Receive(context.Context, *chat.Inbound) (chat.Outcome, error) 
 	return "", errors.New("this adapter takes no events")
 }
 
-// SlackJoined asks a store whether Herald takes part in a conversation: a message of it was taken in, or a session stands.
-func SlackJoined(st store.Store) func(context.Context, chat.Conversation) (bool, error) {
-	return func(ctx context.Context, c chat.Conversation) (bool, error) {
+// SlackJoined asks a store for the part that Herald takes in a conversation: whether a message of it was taken in, or a session stands, and
+// what was chosen about its threads.
+func SlackJoined(st store.Store) func(context.Context, chat.Conversation) (slack.Part, error) {
+	return func(ctx context.Context, c chat.Conversation) (slack.Part, error) {
 		p := conversation.Partition(c)
-		as, err := st.Read(ctx,
+		as, err := st.Read(ctx, append([]store.Query{
 			store.Get{Partition: p, Key: conversation.CurrentKey},
 			store.Scores{Partition: p, Index: conversation.Dedupe, Max: maxScore, Limit: 1},
-		)
+		}, command.ThreadQueries(c)...)...)
 		if err != nil {
-			return false, err
+			return slack.Part{}, err
 		}
 		_, open := as[0].Doc()
-		return open || len(as[1].Scored) > 0, nil
+		chosen, err := command.ThreadPolicy(as[2:])
+		return slack.Part{In: open || len(as[1].Scored) > 0, Threads: slack.Threads(chosen)}, err
 	}
+}
+
+// threadsCommand is the command that chooses which messages of threads are for Herald.
+func (s *Service) threadsCommand() command.Spec {
+	return command.Threads(s.store, func(c chat.Conversation) (string, bool) {
+		if c.Workspace.Platform() != slack.Platform || strings.HasPrefix(c.Channel, "D") {
+			return "", false
+		}
+		return cmp.Or(s.cfg.Slack.ChannelThreads()[c.Channel], s.cfg.Slack.Threads), true
+	})
 }
 
 // SlackActive asks a store for Slack's conversations in which something was written since an instant.
