@@ -51,6 +51,32 @@ x,y
 	}
 }
 
+// A failed turn that is started over says its messages again; their files stand in the history once, where they were said last.
+func TestFilesOfARetryAreShownOnce(t *testing.T) {
+	t.Parallel()
+	events := saidWith([]session.File{{Name: "a.txt", Text: "of the file"}}, model.Image{MIME: "image/png", Data: []byte("PNG")})
+	other := *events[1].User
+	other.MessageID, other.Files = "other", []session.File{{Name: "b.txt", Text: "of another"}}
+	again := *events[1].User
+	again.Turn = "t2"
+	events = append(events,
+		session.Event{Kind: session.UserSaid, ID: "u2", Seq: 3, User: &other},
+		session.Event{Kind: session.Failed, ID: "f", Seq: 4, Failure: &session.Failure{Kind: "auth", Reason: "no"}},
+		session.Event{Kind: session.TurnAnswered, ID: "a", Seq: 5},
+		session.Event{Kind: session.UserSaid, ID: "u3", Seq: 6, User: &again})
+	got := session.NewHistory(events).Visible("root")
+	text, images := "", 0
+	for _, m := range got {
+		text, images = text+m.Text, images+len(m.Images)
+	}
+	if n := strings.Count(text, "of the file"); n != 1 || images != 1 || strings.Count(text, "read these") != 3 || !strings.Contains(text, "of another") {
+		t.Errorf("the file is shown %d times and %d pictures are:\n%s", n, images, text)
+	}
+	if strings.Index(text, "of the file") < strings.Index(text, "This turn failed") {
+		t.Errorf("the file stands where it was said first:\n%s", text)
+	}
+}
+
 // A long file is whole in its turn and shortened afterwards; a picture is shown in its turn alone.
 func TestFilesAge(t *testing.T) {
 	t.Parallel()

@@ -56,6 +56,7 @@ type item struct {
 	failed bool
 	images []model.Image
 	files  []File
+	said   string // the id of a person's message
 }
 
 // NewHistory folds events, oldest first.
@@ -85,6 +86,15 @@ func (h *History) thread(id string) *thread {
 	return t
 }
 
+// again takes the files from what was said before under the same id, where a failed turn is started over: they are shown once, with the newest.
+func (t *thread) again(message string) {
+	for j := range t.items {
+		if i := &t.items[j]; message != "" && i.said == message {
+			i.images, i.files = nil, nil
+		}
+	}
+}
+
 func (t *thread) add(i item) { t.items = append(t.items, i) }
 
 // Add is one step.
@@ -98,7 +108,10 @@ func (h *History) Add(e Event) {
 		}
 		i := item{seq: e.Seq, role: model.User, text: removed}
 		if m := e.User; m != nil {
-			i.text, i.images, i.files = spoken(m.Name, m.Text), m.Images, m.Files
+			i.text, i.images, i.files, i.said = spoken(m.Name, m.Text), m.Images, m.Files, m.MessageID
+			if len(m.Files)+len(m.Images) > 0 {
+				h.thread(rootFrame).again(m.MessageID)
+			}
 			if m.Task != nil {
 				i.text = ended(m.Task, m.Text)
 			}
