@@ -108,7 +108,7 @@ func TestThePromptIsAStablePrefix(t *testing.T) {
 				t.Errorf("turn %d: only %.1f %% of the prompt before is its beginning", turn+1, share)
 			}
 		}
-		for from, added := range map[int]string{8: "- **quick** — Answers at once", 12: "| tidy | Tidies a list. |"} {
+		for from, added := range map[int]string{8: "- **quick** — Answers at once", 12: "| tidy | Tidies a list. |", 17: ".md — The person counts to twenty."} {
 			if told := strings.Contains(now, added); told != (turn >= from) {
 				t.Errorf("turn %d tells of %q: %v", turn+1, added, told)
 			}

@@ -109,6 +109,8 @@ type Current struct {
 	StopOrder string `json:"stop_order,omitempty"`
 	// Direct: only one person and Herald read here, as the newest message said.
 	Direct bool `json:"direct,omitempty"`
+	// NoNotes is what the newest message said.
+	NoNotes bool `json:"no_notes,omitempty"`
 	// Held are the questions of the turn under way that are asked only when the one before them has its answer.
 	Held []string `json:"held,omitempty"`
 	// Told holds "wait/person" of whom was told what the turn waits for; it ends with the turn.

@@ -7,6 +7,7 @@ import (
 
 	"herald/core/chat"
 	"herald/core/conversation"
+	"herald/core/people"
 	"herald/core/session"
 	"herald/core/store"
 )
@@ -27,6 +28,8 @@ func message(e *event) []store.Op {
 	m := conversation.Message{
 		V: conversation.Version, MessageID: in.MessageID, Order: in.Order, SentAt: in.SentAt,
 		Person: e.who.ID, Sender: in.Sender, Text: in.Text, Files: in.Files, Direct: in.Direct,
+		// The notes were looked for by the person whom the account itself names.
+		NoNotes: e.untouched && e.who.ID == people.PersonOf(in.Sender.Identity),
 	}
 	return []store.Op{store.Put{Key: m.Key(), Value: conversation.Encode(m)}, e.wake()}
 }

@@ -10,6 +10,7 @@ import (
 	"herald/core/chat"
 	"herald/core/command"
 	"herald/core/conversation"
+	"herald/core/memory"
 	"herald/core/people"
 	"herald/core/store"
 )
@@ -113,6 +114,8 @@ type event struct {
 	who people.Person
 	// now is the store's time of the read.
 	now time.Time
+	// untouched: there are no notes that an agent could read; see [conversation.Message.NoNotes].
+	untouched bool
 	// extra holds the answers to the queries that the event's kind asked for.
 	extra []store.Answer
 }
@@ -181,11 +184,17 @@ func (i *Intake) read(ctx context.Context, e *event) error {
 	queries := e.lookup.Queries()
 	mine := len(queries)
 	queries = append(queries, e.queries()...)
+	theirs := len(queries)
+	queries = append(queries, e.noteQueries()...)
 	answers, err := i.store.Read(ctx, queries...)
 	if err != nil {
 		return err
 	}
-	e.extra = answers[mine:]
+	e.extra = answers[mine:theirs]
+	e.untouched = theirs < len(answers)
+	for _, a := range answers[theirs:] {
+		e.untouched = e.untouched && memory.IsUntouched(a)
+	}
 	if e.known, err = e.lookup.Understand(answers[:mine]); err != nil {
 		return err
 	}
@@ -210,6 +219,16 @@ func (e *event) queries() []store.Query {
 		return []store.Query{store.Get{Partition: home(e.in.Conversation), Key: greetedKey}}
 	}
 	return nil
+}
+
+// noteQueries ask whether there are notes that an agent could read where a message came: then the turn need not look.
+func (e *event) noteQueries() []store.Query {
+	if e.in.Kind != chat.Message || e.command.Is {
+		return nil
+	}
+	return []store.Query{
+		memory.Untouched(memory.OfWorkspace(e.in.Conversation.Workspace)), memory.Untouched(memory.OfChannel(e.in.Conversation)), memory.Untouched(memory.Of(people.PersonOf(e.in.Sender.Identity))),
+	}
 }
 
 // skips reports whether e is an edit or a deletion of a message that was not taken in and will not be: other people's talk. One that

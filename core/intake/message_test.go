@@ -12,6 +12,7 @@ import (
 	"herald/core/chat"
 	"herald/core/conversation"
 	"herald/core/intake"
+	notes "herald/core/memory"
 	"herald/core/people"
 	"herald/core/store"
 	"herald/core/store/memory"
@@ -26,13 +27,52 @@ func TestMessageIsKept(t *testing.T) {
 	r.take(in, chat.Kept)
 	want := []conversation.Message{{
 		V: conversation.Version, MessageID: "m001", Order: "001", SentAt: start, Person: personOf(ada), Sender: ada, Text: "hello",
-		Files: in.Files, Direct: true,
+		Files: in.Files, Direct: true, NoNotes: true,
 	}}
 	if diff := cmp.Diff(want, r.inbox()); diff != "" {
 		t.Errorf("inbox (-want +got):\n%s", diff)
 	}
 	if !r.due(store.Turns) {
 		t.Error("the message woke no turn")
+	}
+}
+
+// A message says whether there are notes to look for, with no round trip for it.
+func TestMessageKnowsOfNotes(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name  string
+		root  notes.Root
+		place notes.Place // of a note
+		none  bool
+	}{
+		{"none", "", "", true},
+		{"the person's", notes.User, notes.Of(personOf(ada)), false},
+		{"another person's", notes.User, notes.Of(personOf(bob)), true},
+		{"the channel's", notes.Channel, notes.OfChannel(place), false},
+		{"the workspace's", notes.Shared, notes.OfWorkspace(place.Workspace), false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			if tt.place != "" {
+				if _, err := notes.New(r.seen, nil).Remember(t.Context(), tt.root, tt.place, notes.Writer{Person: "p", Name: "P", Call: "c"}, "A fact."); err != nil {
+					t.Fatal(err)
+				}
+			}
+			before := r.used.Stats().RoundTrips
+			r.take(message(1, "hello"), chat.Kept)
+			trips := r.used.Stats().RoundTrips - before
+			if got := r.inbox(); len(got) != 1 || got[0].NoNotes != tt.none {
+				t.Errorf("%+v", got)
+			}
+			plain := newRig(t)
+			before = plain.used.Stats().RoundTrips
+			plain.take(message(1, "hello"), chat.Kept)
+			if n := plain.used.Stats().RoundTrips - before; n != trips {
+				t.Errorf("%d round trips, and %d without notes", trips, n)
+			}
+		})
 	}
 }
 

@@ -144,6 +144,50 @@ func (n *Notes) Read(ctx context.Context, pl Place, name string) (Note, error) {
 	return note, err
 }
 
+// Ref names a note, the index or the log of a place.
+type Ref struct {
+	Place Place
+	Name  string
+}
+
+// ReadAll is several notes in one round trip, in their order. One that is missing has no version.
+func (n *Notes) ReadAll(ctx context.Context, refs ...Ref) ([]Note, error) {
+	if len(refs) == 0 {
+		return nil, nil
+	}
+	queries := make([]store.Query, len(refs))
+	for i, r := range refs {
+		queries[i] = store.Get{Partition: store.Partition(r.Place), Key: keyOf(norm.NFC.String(r.Name))}
+		if r.Name == Log {
+			queries[i] = store.Tail{Partition: store.Partition(r.Place), Log: journal, N: logShown}
+		}
+	}
+	as, err := n.store.Read(ctx, queries...)
+	if err != nil {
+		return nil, fmt.Errorf("read %d notes: %w", len(refs), err)
+	}
+	out := make([]Note, len(refs))
+	for i, r := range refs {
+		out[i] = Note{Name: r.Name}
+		if r.Name == Log {
+			out[i].Text = render(as[i].Entries)
+		} else if doc, ok := as[i].Doc(); ok {
+			if _, out[i], err = decode(doc); err != nil {
+				return nil, fmt.Errorf("read the note %s: %w", r.Name, err)
+			}
+		}
+	}
+	return out, nil
+}
+
+// Untouched asks whether notes were ever kept in a place; [IsUntouched] reads the answer.
+func Untouched(pl Place) store.Query {
+	return store.Tail{Partition: store.Partition(pl), Log: journal, N: 1}
+}
+
+// IsUntouched reports whether no note was ever kept: each change of one stands in the log.
+func IsUntouched(a store.Answer) bool { return len(a.Entries) == 0 }
+
 // List is all notes with their texts, sorted by name, without index and log.
 func (n *Notes) List(ctx context.Context, pl Place) ([]Note, error) {
 	as, err := n.store.Read(ctx, store.List{Partition: store.Partition(pl), Collection: collection})

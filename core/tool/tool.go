@@ -32,6 +32,8 @@ type Scope struct {
 	Task string
 	// Direct: only the person and Herald read the conversation.
 	Direct bool
+	// NoNotes: nobody had kept a note that could be open here when the newest message came.
+	NoNotes bool
 	// Unattended: nobody is there who could decide, so that a call which needs a person is refused at once.
 	Unattended bool
 	// Groups are the groups of tools that were activated for the frame, sorted; see [Tool.Group].

@@ -146,7 +146,7 @@ func (r *run) takeMessages() {
 			turn = conversation.ID("t", string(r.p), m.Order, m.MessageID)
 			r.cur.BeganAt = r.now()
 		}
-		r.cur.Direct = m.Direct
+		r.cur.Direct, r.cur.NoNotes = m.Direct, m.NoNotes
 		name := m.Sender.Name
 		if m.Direct {
 			name = ""

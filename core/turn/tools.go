@@ -12,6 +12,7 @@ import (
 func (r *run) scope(f *session.Frame) tool.Scope {
 	s := tool.Scope{
 		Agent: f.Agent, Frame: f.ID, Depth: f.Depth, Session: r.state.Session, Conversation: r.conv, Direct: r.direct(), Groups: f.Groups,
+		NoNotes: r.cur.NoNotes && r.task == nil,
 	}
 	if r.task != nil {
 		s.Depth, s.Task, s.Askers = s.Depth+len(r.task.Callers), r.task.ID, slices.Clone(r.task.Askers)

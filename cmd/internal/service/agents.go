@@ -66,13 +66,13 @@ func (s agentSource) Agent(ctx context.Context, of tool.Scope) (prompt.Agent, er
 		return prompt.Agent{}, err
 	}
 	out := s.describe(set, a)
-	for _, path := range a.InjectMemory {
-		block, err := s.memory(ctx, of, path)
-		if err != nil {
-			return prompt.Agent{}, fmt.Errorf("agent %q: inject_memory: %s: %w", a.ID, path, err)
-		}
-		if block != "" {
-			out.Sections = append(out.Sections, prompt.Section{Name: path, Text: s.clean(block)})
+	blocks, err := s.memory(ctx, of, a.InjectMemory)
+	if err != nil {
+		return prompt.Agent{}, fmt.Errorf("agent %q: inject_memory: %w", a.ID, err)
+	}
+	for i, path := range a.InjectMemory {
+		if blocks[i] != "" {
+			out.Sections = append(out.Sections, prompt.Section{Name: path, Text: s.clean(blocks[i])})
 		}
 	}
 	return out, s.fill(ctx, of, &out)
@@ -152,20 +152,46 @@ func delegates(set *agents.Set, a agents.Agent) []prompt.Delegate {
 	return out
 }
 
-// memory is the block of one path of inject_memory, "" where it is closed to this scope: what a turn may read is what every reader of the
+// memory is the blocks of the paths of inject_memory, "" for one that is closed to this scope: what a turn may read is what every reader of the
 // conversation may see.
-func (s agentSource) memory(ctx context.Context, of tool.Scope, path string) (string, error) {
-	if root, name, ok := memory.Split(path); ok {
-		place, err := s.desk.Room(ctx, tool.Call{Scope: of}).Open(root)
-		if err != nil {
-			return "", nil //nolint:nilerr // closed to this scope
+func (s agentSource) memory(ctx context.Context, of tool.Scope, paths []string) ([]string, error) {
+	out := make([]string, len(paths))
+	var refs []memory.Ref
+	var at []int
+	var room *memory.Room
+	for i, path := range paths {
+		root, name, ok := memory.Split(path)
+		if !ok {
+			var err error
+			if out[i], err = s.file(ctx, of, path); err != nil {
+				return nil, fmt.Errorf("%s: %w", path, err)
+			}
+			continue
 		}
-		note, err := s.desk.Notes.Read(ctx, place, name)
-		if err != nil && !errors.Is(err, memory.ErrNoNote) {
-			return "", err
+		if room == nil {
+			room = &memory.Room{Conversation: of.Conversation, Direct: of.Direct, Person: of.Person, Askers: of.Askers}
+			if !of.NoNotes { // else nothing is shown but that there are none
+				*room = s.desk.Room(ctx, tool.Call{Scope: of})
+			}
 		}
-		return prompt.MemoryFile(path, cut(note.Text), err == nil && note.Text != ""), nil
+		place, err := room.Open(root)
+		switch {
+		case err != nil: // closed to this scope
+		case of.NoNotes:
+			out[i] = prompt.MemoryFile(path, "", false)
+		default:
+			refs, at = append(refs, memory.Ref{Place: place, Name: name}), append(at, i)
+		}
 	}
+	notes, err := s.desk.Notes.ReadAll(ctx, refs...)
+	for i, n := range notes {
+		out[at[i]] = prompt.MemoryFile(paths[at[i]], cut(n.Text), n.Text != "")
+	}
+	return out, err
+}
+
+// file is the block of a file of the working folder or of the agents' folder.
+func (s agentSource) file(ctx context.Context, of tool.Scope, path string) (string, error) {
 	dir, name := s.dir, path
 	if rest, ok := strings.CutPrefix(path, agents.WorkDir+"/"); ok {
 		name = rest

@@ -182,6 +182,25 @@ func TestInjectedMemory(t *testing.T) {
 			t.Errorf("%q is missing in\n%s", want, got)
 		}
 	}
+	// The notes are read in one round trip, and in none where nobody has kept any.
+	st := memory.New(memory.Options{})
+	if _, err := notes.New(st, nil).Remember(t.Context(), notes.User, notes.Of("ada"), notes.Writer{Person: "ada", Name: "Ada", Call: "c1"}, "Ada likes tea."); err != nil {
+		t.Fatal(err)
+	}
+	s.desk.Notes = notes.New(st, nil)
+	trips := func(of tool.Scope) int64 {
+		before := st.Stats().RoundTrips
+		sections(of)
+		return st.Stats().RoundTrips - before
+	}
+	without := scope
+	without.NoNotes = true
+	if n := trips(scope); n != 1 {
+		t.Errorf("%d round trips for the notes", n)
+	}
+	if n, got := trips(without), sections(without); n != 0 || strings.Contains(got, "likes tea") || !strings.Contains(got, "<memory_file path=\"user-memory/index.md\">\n(file not created yet)") || !strings.Contains(got, "Words.") {
+		t.Errorf("%d round trips where there are no notes:\n%s", n, got)
+	}
 	// What one person keeps is not in what others read.
 	for name, change := range map[string]func(*tool.Scope){
 		"a channel": func(s *tool.Scope) { s.Direct = false }, "two askers": func(s *tool.Scope) { s.Askers = []string{"ada", "ben"} }, "somebody else": func(s *tool.Scope) { s.Person, s.Askers = "ben", []string{"ben"} },
