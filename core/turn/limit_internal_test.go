@@ -24,7 +24,7 @@ func TestBounded(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			got := bounded(session.Answer{Text: tc.text}).Text
+			got := bounded(session.Answer{Text: tc.text}, 0).Text
 			if cut := strings.HasSuffix(got, textCut); cut != tc.cut {
 				t.Errorf("cut %v, want %v", cut, tc.cut)
 			}
@@ -43,10 +43,10 @@ func TestBoundedArguments(t *testing.T) {
 	t.Parallel()
 	small := session.Asked{Call: model.Call{ID: "1", Name: "a", Arguments: json.RawMessage(`{"x":1}`)}}
 	large := session.Asked{Call: model.Call{ID: "2", Name: "b", Arguments: json.RawMessage(`{"x":"` + strings.Repeat("a", maxArguments) + `"}`)}}
-	if a := bounded(session.Answer{Calls: []session.Asked{small}}); a.Calls[0].Malformed != "" {
+	if a := bounded(session.Answer{Calls: []session.Asked{small}}, 0); a.Calls[0].Malformed != "" {
 		t.Errorf("a small call became %+v", a.Calls[0])
 	}
-	for _, c := range bounded(session.Answer{Calls: []session.Asked{small, large}}).Calls {
+	for _, c := range bounded(session.Answer{Calls: []session.Asked{small, large}}, 0).Calls {
 		if c.Malformed == "" || string(c.Arguments) != "{}" {
 			t.Errorf("call %s runs although the answer's arguments are too large", c.ID)
 		}

@@ -313,7 +313,7 @@ func (r *run) endModel(work context.Context, o outcome) error {
 		}
 		a.Calls = append(a.Calls, asked)
 	}
-	a = bounded(a)
+	a = bounded(a, held(&r.state))
 	r.stage(session.Event{Kind: session.ModelAnswered, ID: o.d.ID, Frame: o.d.Frame, Model: &a})
 	r.unsaid = true
 	return nil
