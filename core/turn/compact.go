@@ -76,6 +76,11 @@ func (r *run) beginCompaction(f *session.Frame, a prompt.Agent, m model.Model) f
 	}
 }
 
+// summarises reports whether an answer is a summary, and one that can be kept.
+func summarises(a *model.Answer) bool {
+	return strings.TrimSpace(a.Text) != "" && len(a.Calls) == 0 && encoded(a.Text) <= maxAnswer
+}
+
 // endCompaction commits a summary. One that failed or is empty changes nothing: the turn goes on with the history as it is.
 func (r *run) endCompaction(ctx, work context.Context, o outcome) error {
 	if o.err != nil {
@@ -86,7 +91,7 @@ func (r *run) endCompaction(ctx, work context.Context, o outcome) error {
 		return nil
 	}
 	text := strings.TrimSpace(o.answer.Text)
-	if text == "" || len(o.answer.Calls) > 0 {
+	if !summarises(o.answer) {
 		r.log.Warn("a history could not be summarised: the model gave no summary", "frame", o.d.Frame)
 		return nil
 	}
@@ -177,7 +182,7 @@ func (r *run) compactNow(ctx context.Context) error {
 	if o.panic != nil {
 		panic(o.panic)
 	}
-	if o.err != nil || strings.TrimSpace(o.answer.Text) == "" || len(o.answer.Calls) > 0 {
+	if o.err != nil || !summarises(o.answer) {
 		r.log.Warn("a history could not be summarised", "error", o.err)
 		tell(textNotCompacted)
 		return nil

@@ -75,6 +75,7 @@ func TestAnOverflowIsSummarisedOnce(t *testing.T) {
 		asked   int
 	}{
 		{"and goes on", modeltest.Say("short"), "answer [6] fine", 1},
+		{"and a summary that cannot be kept saves nothing", modeltest.Say(strings.Repeat("<", 1_000_000)), "answer [6] This conversation has become too long for the model. Begin a new one with `new` and say again what matters.", 1},
 		{"and an empty summary saves nothing", modeltest.Say(" "), "answer [6] This conversation has become too long for the model. Begin a new one with `new` and say again what matters.", 1},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
