@@ -45,10 +45,6 @@ var unreached = map[string]string{
 	"intake.greeting":  "Herald introduces itself on Slack alone, which has a matrix of its own",
 	"turn.compact":     "no story fills a model's context",
 	"intake.compact":   "no story asks for a summary",
-	"turn.task":        "no story has an agent that takes tasks",
-	"turn.taskend":     "no story has an agent that takes tasks",
-	"handover.task":    "no story has an agent that takes tasks",
-	"handover.landed":  "no story has an agent that takes tasks",
 	"command.threads":  "no story chooses which messages of threads are for Herald",
 	"intake.running":   "only Slack's commands come without their thread",
 	"alarm.address":    "admins are told on Slack alone, and the stories name none there",
@@ -60,6 +56,7 @@ var unreached = map[string]string{
 // TestMatrix plays every story without a death, holds the sites that were reached against those that the source names, and then plays a
 // seeded sample of all deaths.
 func TestMatrix(t *testing.T) {
+	t.Parallel()
 	var out bytes.Buffer
 	r, err := run(t.Context(), settings{sample: sampleSize, seed: 1, stores: []string{onSQLite, onRedis}, platforms: []string{byNonce, byLookBack}, jobs: 6, verbose: testing.Verbose(), out: &out})
 	if err != nil {

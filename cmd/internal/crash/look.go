@@ -50,7 +50,7 @@ func look(ctx context.Context, st looker) ([]string, error) {
 			for _, c := range waiting {
 				queries = append(queries, store.List{Partition: s.Partition, Collection: c})
 			}
-			queries = append(queries, store.List{Partition: s.Partition, Collection: conversation.Session})
+			queries = append(queries, store.List{Partition: s.Partition, Collection: conversation.Session}, store.List{Partition: s.Partition, Collection: conversation.Tasks})
 		}
 	}
 	answers, err := st.Read(ctx, queries...)
@@ -83,8 +83,15 @@ const deadLetter = "dead letter"
 
 // undone is a line about a document that should not stand in a store at rest.
 func undone(d store.Doc) (string, error) {
+	if d.Key.Collection == conversation.Tasks {
+		var t conversation.TaskDoc
+		if err := conversation.Decode(d, &t); err != nil || t.State == conversation.TaskLanded {
+			return "", err
+		}
+		return fmt.Sprintf("the task %s has not landed: it is %s", t.ID, t.State), nil
+	}
 	switch d.Key {
-	case conversation.HeadKey, conversation.ContextKey, project.Key:
+	case conversation.HeadKey, conversation.ContextKey, conversation.TaskKey, project.Key:
 		return "", nil
 	case conversation.CurrentKey:
 		var c conversation.Current

@@ -23,20 +23,29 @@ const (
 	verbThink = "think" // answer after a while
 	verbShake = "shake" // panic in the service at the first call
 	verbFail  = "fail"  // refuse until the turn is started over
+
+	verbDelegate = "delegate" // have the worker use toolEffect, and wait for it
+	verbInquire  = "inquire"  // have the worker ask the person
+	verbDare     = "dare"     // have the worker use toolDanger
+	verbTask     = "task"     // have the worker use toolEffect beside the conversation
+	verbClarify  = "clarify"  // ask the person, as the service's own tool does
 )
+
+// worker is the agent that the main one gives work to.
+const worker = "worker"
 
 // thinking is how long the model takes for verbThink.
 const thinking = 400 * time.Millisecond
 
 var (
 	tokens = regexp.MustCompile(`#[a-z0-9]+`)
-	verbs  = regexp.MustCompile(`#([a-z0-9]+) ([a-z]+)`)
+	verbs  = regexp.MustCompile(`[#~]([a-z0-9]+) ([a-z]+)`) // behind "~" stands the token of a delegated part, which only tools are told
 )
 
 // calling are the verbs that are a tool's name.
 var calling = map[string]bool{
 	toolEffect: true, toolLook: true, toolSlow: true, toolAsk: true, toolDanger: true, toolTell: true, toolPoison: true, toolPanic: true,
-	toolChild: true, toolNote: true,
+	toolChild: true, toolNote: true, verbDelegate: true, verbInquire: true, verbDare: true, verbTask: true, verbClarify: true,
 }
 
 // order is one verb of a message that no answer covers yet.
@@ -94,16 +103,7 @@ func reply(r *model.Request) (modeltest.Reply, bool) {
 		last = o.verb
 	}
 	if t.results < len(calls) {
-		c := calls[t.results]
-		given := map[string]string{"token": c.token}
-		if c.verb == toolNote {
-			given = map[string]string{"text": "a note"}
-		}
-		args, err := json.Marshal(given)
-		if err != nil {
-			panic(err) // strings
-		}
-		return modeltest.Use(c.verb, string(args)), true
+		return calls[t.results].call(), true
 	}
 	if last == verbFail && !slices.ContainsFunc(r.Messages, func(m model.Message) bool { return strings.Contains(m.Text, ended[1]) }) {
 		return modeltest.Reply{Wire: modeltest.Wire{Status: 400, Body: `{"error":{"message":"no"}}`}}, true
@@ -120,6 +120,36 @@ func reply(r *model.Request) (modeltest.Reply, bool) {
 	}
 	return out, true
 }
+
+// call is the call that an order means.
+func (o order) call() modeltest.Reply {
+	task := func(mode, prompt string) (string, map[string]string) {
+		return "execute_task", map[string]string{"mode": mode, "agent_id": worker, "title": "work", "prompt": prompt}
+	}
+	name, given := o.verb, map[string]string{"token": o.token}
+	switch o.verb {
+	case toolNote:
+		given = map[string]string{"text": "a note"}
+	case verbClarify:
+		name, given = "ask_user_clarification", map[string]string{"title": asked, "question": "Say yes or no."}
+	case verbDelegate:
+		name, given = task("sync", "~"+o.token+" "+toolEffect)
+	case verbInquire:
+		name, given = task("sync", "~"+o.token+" "+verbClarify)
+	case verbDare:
+		name, given = task("sync", "~"+o.token+" "+toolDanger)
+	case verbTask:
+		name, given = task("async", "#"+beside(o.token)+" "+toolEffect)
+	}
+	args, err := json.Marshal(given)
+	if err != nil {
+		panic(err) // strings
+	}
+	return modeltest.Use(name, string(args))
+}
+
+// beside is the token of the task that a message with this token begins: its result is answered by itself.
+func beside(token string) string { return token + "k" }
 
 // answers begins every answer of the model; longLines are the lines of a long one, which make three messages.
 const (

@@ -48,6 +48,33 @@ func playApproval(ctx context.Context, s *scene) error {
 	return s.clickUntil(ctx, &m, "t1", func(ctx context.Context) error { return s.asks(ctx, 2) })
 }
 
+// playInquiry parks a turn with the question of a delegated agent and answers it.
+func playInquiry(ctx context.Context, s *scene) error {
+	s.say("t1", "a", verbInquire)
+	if _, err := s.stands(ctx, "t1", asked); err != nil {
+		return err
+	}
+	s.say("t1", "b", "yes")
+	return nil
+}
+
+// playDare parks a turn with the approval that a delegated agent needs, and clicks on it.
+func playDare(ctx context.Context, s *scene) error {
+	s.say("t1", "a", verbDare)
+	m, err := s.stands(ctx, "t1", mayI)
+	if err != nil {
+		return err
+	}
+	return s.clickUntil(ctx, &m, "t1", func(ctx context.Context) error { return s.asks(ctx, 3) })
+}
+
+// playTask begins a task beside the conversation, whose result is answered once, alone or with the message that began it.
+func playTask(_ context.Context, s *scene) error {
+	s.say("t1", "a", verbTask)
+	s.said = append(s.said, said{"t1", beside("a"), 1, 1})
+	return nil
+}
+
 // playRetry clicks on the button of a failed answer until the turn was started over, and once more behind it.
 func playRetry(ctx context.Context, s *scene) error {
 	s.say("t1", "a", verbFail)

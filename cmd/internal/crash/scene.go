@@ -82,7 +82,10 @@ type said struct {
 // open starts what is around a service. dir is the scene's own folder, timeout how long a call to the platform may take.
 func open(ctx context.Context, dir, kind, store string, timeout time.Duration) (*scene, error) {
 	s := &scene{ended: make(chan struct{})}
-	var err error
+	err := hire(dir)
+	if err != nil {
+		return nil, err
+	}
 	var address string
 	if kind == onSlack {
 		if s.slack, err = openSlack(ctx, timeout); err != nil {
@@ -105,6 +108,15 @@ func open(ctx context.Context, dir, kind, store string, timeout time.Duration) (
 	s.stopFake = stop
 	s.birth = birth{Dir: dir, Platform: address, Slack: kind == onSlack, Model: url, Store: store, Lease: lease, Call: timeout, Grace: 5 * time.Second}
 	return s, nil
+}
+
+// hire writes the agent that the main one gives work to.
+func hire(dir string) error {
+	path := filepath.Join(dir, "data", "agents", worker)
+	if err := os.MkdirAll(path, 0o700); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(path, "AGENT.md"), []byte("---\nname: Worker\ndescription: Does a part of the work.\ntype: task\ntools: true\n---\nYou do your part.\n"), 0o600)
 }
 
 // say makes a person of a thread say "#token verb", which one answer must cover.
