@@ -5,6 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"runtime/pprof"
+	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -64,13 +67,42 @@ func connect(t *testing.T, s *slackfake.Server, opt slack.Options) *fixture {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	f := &fixture{t: t, server: s, adapter: a, cancel: cancel, done: make(chan error, 1), roots: map[int]string{}}
-	go func() { f.done <- a.Run(ctx) }()
+	go func() {
+		pprof.SetGoroutineLabels(pprof.WithLabels(ctx, pprof.Labels(fixtureLabel, t.Name()))) // all that the adapter begins has it, too
+		f.done <- a.Run(ctx)
+	}()
 	t.Cleanup(func() {
 		if err := f.Stop(context.Background()); err != nil {
 			t.Error(err)
 		}
 	})
 	return f
+}
+
+// fixtureLabel marks the goroutines of a test's adapter.
+const fixtureLabel = "slack-fixture"
+
+// goroutines counts those of the adapter.
+func (f *fixture) goroutines() (n int) {
+	f.t.Helper()
+	var b strings.Builder
+	if err := pprof.Lookup("goroutine").WriteTo(&b, 1); err != nil {
+		f.t.Fatal(err)
+	}
+	// Goroutines with the same stack and labels stand as one entry: "3 @ 0x… 0x…", and the labels on the next line.
+	count := 0
+	for line := range strings.Lines(b.String()) {
+		if head, _, ok := strings.Cut(line, " @ "); ok {
+			count, _ = strconv.Atoi(head)
+		}
+		if strings.HasPrefix(line, "# labels:") && strings.Contains(line, strconv.Quote(fixtureLabel)+":"+strconv.Quote(f.t.Name())) {
+			n += count
+		}
+	}
+	if n == 0 {
+		f.t.Error("the adapter's goroutines are not found")
+	}
+	return n
 }
 
 func (f *fixture) Adapter() chat.Adapter { return f.adapter }
