@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"os/exec"
@@ -18,6 +19,9 @@ import (
 
 // watchEvery is how often a run's processes are looked at.
 const watchEvery = 50 * time.Millisecond
+
+// weighEvery is how often the folder is looked at in which a run works.
+const weighEvery = 500 * time.Millisecond
 
 // pipeWait is how long a run's outputs may stay open after its end: a process that escaped a run without a sandbox may hold them.
 const pipeWait = time.Second
@@ -111,6 +115,7 @@ func perform(ctx context.Context, cmd *exec.Cmd, args []byte, c Command) (Result
 		give, cmd.ExtraFiles = g, []*os.File{take}
 	}
 	limits := boundsOf(c.Limits, cmd)
+	before := weigh(c.Work)
 	if err := cmd.Start(); err != nil {
 		return Result{}, fmt.Errorf("%s could not be started: %w", filepath.Base(cmd.Path), err)
 	}
@@ -142,6 +147,8 @@ func perform(ctx context.Context, cmd *exec.Cmd, args []byte, c Command) (Result
 	defer timer.Stop()
 	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()
+	full := time.NewTicker(weighEvery)
+	defer full.Stop()
 	var why Why
 	for {
 		var err error
@@ -164,6 +171,12 @@ func perform(ctx context.Context, cmd *exec.Cmd, args []byte, c Command) (Result
 			if why = excess(usageOf(cmd.Process.Pid), c.Limits); why == "" {
 				continue
 			}
+			err = kill()
+		case <-full.C:
+			if weigh(c.Work)-before <= c.Limits.Disk {
+				continue
+			}
+			why = TooFull
 			err = kill()
 		}
 		return resultOf(cmd, stdout, stderr, why, err)
@@ -198,6 +211,35 @@ func excess(u usage, l Limits) Why {
 		return TooMuchCPU
 	}
 	return ""
+}
+
+// What a folder is looked through for: so many entries at most, each of which takes a block at least.
+const (
+	maxWeighed = 100_000
+	block      = 4 << 10
+)
+
+// weigh is how much a folder of this machine takes, 0 for none. What goes away meanwhile is left out.
+func weigh(dir string) int64 {
+	if dir == "" {
+		return 0
+	}
+	var sum, n int64
+	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
+		if n++; n > maxWeighed {
+			return fs.SkipAll
+		}
+		if err != nil {
+			return nil
+		}
+		if info, err := d.Info(); err == nil && info.Mode().IsRegular() {
+			sum += max(info.Size(), block)
+		} else {
+			sum += block
+		}
+		return nil
+	})
+	return sum
 }
 
 // usage is what the processes of a run take at the moment, all together.

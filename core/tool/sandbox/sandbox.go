@@ -25,7 +25,8 @@ type Limits struct {
 	Processes int
 	// Output is how many bytes each of stdout and stderr may have. Default 1 MiB.
 	Output int
-	// Disk is how many bytes it may keep in its own folder, and as many in /tmp. They count as memory of the machine. Default 64 MiB.
+	// Disk is how many bytes it may keep in its own folder, and as many in /tmp. They count as memory of the machine. In a folder that stays it is
+	// by how much that may grow; a file takes 4 KiB at least. Default 64 MiB.
 	Disk int64
 }
 
@@ -89,6 +90,7 @@ const (
 	TooMuch      Why = "memory"
 	TooMany      Why = "processes"
 	TooTalkative Why = "output"
+	TooFull      Why = "disk"
 )
 
 // Result is how a run ended.
@@ -121,6 +123,8 @@ func (r Result) Failure(l Limits) string {
 		s = fmt.Sprintf("it was ended because it held more than %d MiB of memory", l.Memory>>20)
 	case TooMany:
 		s = fmt.Sprintf("it was ended because it had more than %d processes", l.Processes)
+	case TooFull:
+		s = fmt.Sprintf("it was ended because it added more than %d MiB to its folder", l.Disk>>20)
 	case TooTalkative:
 		s = fmt.Sprintf("it was ended because it wrote more than %d KiB", l.Output>>10)
 	}

@@ -366,6 +366,30 @@ func TestWorkStays(t *testing.T) {
 	}
 }
 
+// A program cannot fill the disk through the folder in which it works, neither with large files nor with many.
+func TestWorkIsBounded(t *testing.T) {
+	t.Parallel()
+	r := runner(t)
+	l := limits
+	l.Disk, l.Time = 8<<20, 2*time.Minute
+	for name, script := range map[string]string{
+		"large files": `for i in $(seq 32); do head -c 1000000 /dev/zero >f$i; done; sleep 60; echo OUT`,
+		"many":        `mkdir d; for i in $(seq 4000); do : >d/$i; done; sleep 60; echo OUT`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			work := temp(t)
+			if err := os.WriteFile(filepath.Join(work, "before"), make([]byte, 16<<20), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			res := run(t, r, sandbox.Command{Program: []string{"sh", "-c", script}, Work: work, Limits: l})
+			if res.Ended != sandbox.TooFull || strings.Contains(res.Stdout, "OUT") || !strings.Contains(res.Failure(l), "more than 8 MiB") {
+				t.Errorf("%+v: %s", res, res.Failure(l))
+			}
+		})
+	}
+}
+
 func TestCancelled(t *testing.T) {
 	t.Parallel()
 	r := runner(t)
