@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"herald/core/chat"
 	"herald/core/conversation"
@@ -19,6 +20,8 @@ type Copies struct {
 	Open func(ctx context.Context, id chat.IdentityID) (chat.Conversation, error)
 	// Note notes in a person's footprint that words of theirs are about to stand in p.
 	Note func(ctx context.Context, person string, p store.Partition) error
+	// Edits reports whether what stands in a conversation can be changed; nil means everywhere.
+	Edits func(c chat.Conversation) bool
 }
 
 // Take implements [Taker].
@@ -128,6 +131,10 @@ func (t Copies) close(ctx context.Context, p store.Partition, commit *store.Comm
 	}
 	if err := conversation.Decode(doc, d); err != nil {
 		return err
+	}
+	at, _ := conversation.Of(p)
+	if t.Edits != nil && !t.Edits(at) && slices.ContainsFunc(d.Pieces, func(p conversation.Piece) bool { return p.Attempts > 0 }) {
+		return nil // it would be posted a second time; a click on what stands is told how it ended
 	}
 	d.Text, d.Card, d.Uncut, d.MadeAt = d.Text+"\n\n**"+how+"**", nil, true, read.Now
 	for i := range d.Pieces {

@@ -92,25 +92,37 @@ func TestACopyOfACard(t *testing.T) {
 		do   func(*desk)
 		n    int
 		text string
+		card bool
 	}{
-		{"sent and decided", func(d *desk) { d.must(d.begin()); d.sent(); d.must(d.finish()) }, 1, "May I?\n\n**Approved by BOB.**"},
-		{"decided before it was sent", func(d *desk) { d.must(d.begin()); d.must(d.finish()) }, 1, "May I?\n\n**Approved by BOB.**"},
+		{"sent and decided", func(d *desk) { d.must(d.begin()); d.sent(); d.must(d.finish()) }, 1, "May I?\n\n**Approved by BOB.**", false},
+		{"decided before it was sent", func(d *desk) { d.must(d.begin()); d.must(d.finish()) }, 1, "May I?\n\n**Approved by BOB.**", false},
 		{"decided before it came", func(d *desk) {
 			d.must(d.finish())
 			if taken, err := d.begin(); taken || err != nil {
 				d.Errorf("the card was posted after its end: %v %v", taken, err)
 			}
-		}, 0, ""},
+		}, 0, "", false},
+		{"sent where nothing can be changed", func(d *desk) {
+			d.Edits = func(chat.Conversation) bool { return false }
+			d.must(d.begin())
+			d.sent()
+			d.must(d.finish())
+		}, 1, "May I?", true},
+		{"not yet sent where nothing can be changed", func(d *desk) {
+			d.Edits = func(chat.Conversation) bool { return false }
+			d.must(d.begin())
+			d.must(d.finish())
+		}, 1, "May I?\n\n**Approved by BOB.**", false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
 			d := newDesk(t)
 			tc.do(d)
 			got, n := d.stands()
-			if n != tc.n || got.Text != tc.text || got.Card != nil {
+			if n != tc.n || got.Text != tc.text || (got.Card != nil) != tc.card {
 				t.Errorf("%d deliveries, the last %+v", n, got)
 			}
-			if n > 0 && len(got.Pieces) > 0 && (got.Pieces[0].Receipt == nil || got.Pieces[0].Settled || !got.Uncut) {
+			if n > 0 && len(got.Pieces) > 0 && (got.Pieces[0].Receipt == nil || got.Pieces[0].Settled != tc.card || got.Uncut == tc.card) {
 				t.Errorf("the message that stands is not changed: %+v", got)
 			}
 			// Offered again, both change nothing.

@@ -22,6 +22,7 @@ import (
 	"herald/core/store"
 	"herald/core/store/memory"
 	"herald/core/tool"
+	"herald/core/tool/stack"
 	"herald/core/turn"
 	"herald/core/worker"
 )
@@ -116,12 +117,16 @@ func (p *process) handle(a *actor, c store.Claim, h worker.Handler) {
 func (p *process) hold(n int) { p.running, p.w.running = p.running+n, p.w.running+n }
 
 func (p *process) turns(a *actor) {
-	e := turn.New(turn.Options{
+	o := turn.Options{
 		Store: handle{p.store, a}, Agents: agents{}, Models: &models{a}, Tools: p.w.registry(a), Gate: tool.AllowList{"effect", "look", "ask", "wait", "forward"},
 		Outbox: express{p, a}, Adapter: func(chat.Workspace) chat.Adapter { return adapter{p.w.plat, a} }, DefaultAgent: "main", NewID: p.w.id,
 		Clock: p.clock, Zone: time.UTC, MaxRounds: 8, MaxAttempts: 1000, LiveAfter: p.w.liveAfter(), Log: slog.New(slog.DiscardHandler),
-	})
-	p.work(a, store.Turns, e.Handle)
+	}
+	if p.w.team != nil {
+		o.Agents, o.Sources, o.Gate = teamAgents{}, []tool.Source{delegation}, append(tool.AllowList(stack.Names()), o.Gate.(tool.AllowList)...)
+		o.CompactAt, o.ContextTokens = 0.7, func(prompt.Agent) int { return 12 } // what a request takes is its messages
+	}
+	p.work(a, store.Turns, turn.New(o).Handle)
 }
 
 func (w *world) liveAfter() time.Duration {
@@ -194,8 +199,12 @@ func (x express) Edit(ctx context.Context, m *chat.Post, r chat.Receipt) error {
 
 func (p *process) handovers(a *actor) {
 	st := handle{p.store, a}
+	cards := handover.Copies{Store: st, Edits: func(chat.Conversation) bool { return p.w.plat.caps.Edits }}
 	h := must(handover.NewWorker(handover.Options{
-		Store: st, Takers: map[string]handover.Taker{handover.MessageKind: handover.Messages{Store: st}}, NewID: p.w.id, Random: p.w.rng.Float64, MaxAttempts: 1000,
+		Store: st, Takers: map[string]handover.Taker{
+			handover.MessageKind: handover.Messages{Store: st}, conversation.TaskKind: handover.Tasks{Store: st}, conversation.TaskResultKind: handover.Tasks{Store: st},
+			conversation.CopyKind: cards, conversation.CopyEndKind: cards,
+		}, NewID: p.w.id, Random: p.w.rng.Float64, MaxAttempts: 1000,
 	}, worker.Options{Holder: p.holder}))
 	p.work(a, store.Handover, h.Handle)
 }
@@ -214,7 +223,7 @@ func (m *models) Cost(string, model.Usage) (float64, bool) { return 0, false }
 func (m *models) Generate(ctx context.Context, r *model.Request) iter.Seq2[model.Chunk, error] {
 	return func(yield func(model.Chunk, error) bool) {
 		if err := modeltest.Validate(r); err != nil {
-			panic(fmt.Sprintf("a strict provider refuses the history: %v\n%+v", err, r.Messages))
+			m.a.p.w.fault(fmt.Errorf("a strict provider refuses the history: %w\n%+v", err, r.Messages))
 		}
 		m.a.give()
 		if err := ctx.Err(); err != nil {
@@ -230,10 +239,9 @@ func (m *models) Generate(ctx context.Context, r *model.Request) iter.Seq2[model
 				m.a.p.w.forwarded[id] = true
 			}
 		}
-		text, call := m.reply(r)
-		ans := &model.Answer{Text: text, Finish: model.FinishStop, Model: "sim", Usage: model.Usage{Input: 1, Output: 1}}
-		if call != "" {
-			ans.Calls = []model.Call{{ID: r.NewCallID(), Name: call, Arguments: json.RawMessage(`{}`)}}
+		text, calls := m.answer(r)
+		ans := &model.Answer{Text: text, Finish: model.FinishStop, Model: "sim", Calls: calls, Usage: model.Usage{Input: len(r.Messages), Output: 1}}
+		if len(calls) > 0 {
 			ans.Finish = model.FinishCalls
 		}
 		for _, part := range strings.SplitAfter(text, " ") {
@@ -248,6 +256,18 @@ func (m *models) Generate(ctx context.Context, r *model.Request) iter.Seq2[model
 		}
 		yield(model.Chunk{Done: ans}, nil)
 	}
+}
+
+func (m *models) answer(r *model.Request) (text string, calls []model.Call) {
+	if t := m.a.p.w.team; t != nil {
+		m.a.p.w.fault(t.count(r))
+		return t.answer(r)
+	}
+	text, call := m.reply(r)
+	if call != "" {
+		calls = []model.Call{{ID: r.NewCallID(), Name: call, Arguments: json.RawMessage(`{}`)}}
+	}
+	return text, calls
 }
 
 // reply asks for the tool that the last messages of people name and that was not called since, else it answers with their words.

@@ -24,7 +24,11 @@ var (
 	first = flag.Uint64("seed", 0, "play this seed alone and tell its story")
 )
 
-const people = 3
+const (
+	people = 3
+	// teamEvery: in each story with a seed of this many agents delegate.
+	teamEvery = 16
+)
 
 // newWorld draws what kind of platform it is, and starts two processes.
 func newWorld(seed uint64, trace bool) *world {
@@ -35,6 +39,9 @@ func newWorld(seed uint64, trace bool) *world {
 	}
 	w.base = memory.New(memory.Options{Clock: func() time.Time { return w.clock }})
 	w.plat = &platform{w: w}
+	if seed%teamEvery == 0 {
+		w.team = &team{beside: map[string]bool{}}
+	}
 	w.plat.caps = chat.Capabilities{Edits: w.rng.IntN(2) == 0, Cards: w.rng.IntN(2) == 0, SendTimeout: 2 * time.Second}
 	if w.rng.IntN(2) == 0 {
 		w.plat.caps.Nonce, w.plat.caps.NonceFor = true, time.Hour
@@ -55,6 +62,9 @@ func (w *world) live(said *[]*event, most int) {
 	case n < 25 && len(*said) < most || len(*said) == 0:
 		c, who := conv(w.rng.IntN(2)), fmt.Sprintf("u%d", w.rng.IntN(people))
 		words := []string{"hello", "hello", "effect", "look", "ask", "danger", "wait", "forward", "stop", "new"}
+		if w.team != nil {
+			words = asked
+		}
 		*said = append(*said, w.plat.say(chat.Message, c, who, words[w.rng.IntN(len(words))]))
 	case n < 30 && len(*said) > 0:
 		e := (*said)[w.rng.IntN(len(*said))]
@@ -107,6 +117,9 @@ func (w *world) rest() error {
 	w.quiet = true
 	for range 100_000 {
 		w.advance()
+		if w.wrong != nil {
+			return w.wrong
+		}
 		if w.running > 0 {
 			continue
 		}
@@ -158,7 +171,10 @@ func play(seed uint64, trace bool) (w *world, err error) {
 	var said []*event
 	// Most faults need little room: two messages and a crash. Every eighth story is a long one.
 	steps, most := 40+w.rng.IntN(80), 2
-	if seed%8 == 0 {
+	switch {
+	case w.team != nil:
+		steps, most = 150+w.rng.IntN(250), 4
+	case seed%8 == 0:
 		steps, most = 600, 8
 	}
 	for range steps {
@@ -167,12 +183,20 @@ func play(seed uint64, trace bool) (w *world, err error) {
 	if err := w.rest(); err != nil {
 		return w, err
 	}
+	if w.team != nil {
+		if err := w.probe(&said); err != nil {
+			return w, err
+		}
+	}
 	return w, w.check(said)
 }
 
 // check reads only what was sent in and what the platform was told.
 func (w *world) check(said []*event) error {
 	p := w.plat
+	if w.wrong != nil {
+		return w.wrong
+	}
 	if p.doubles > 0 {
 		return fmt.Errorf("%d pieces were posted twice", p.doubles)
 	}
@@ -280,19 +304,30 @@ func isControl(e *event) bool { return e.in.Text == "stop" || e.in.Text == "new"
 func (w *world) stands() error {
 	for n := range 10 {
 		p := conversation.Partition(conv(n))
-		as, err := w.base.Read(context.Background(), store.List{Partition: p, Collection: conversation.Inbox}, store.List{Partition: p, Collection: conversation.Outgoing},
-			store.List{Partition: p, Collection: conversation.Waits}, store.List{Partition: p, Collection: conversation.Handovers})
-		if err != nil {
+		if err := w.standsTasks(p); err != nil {
 			return err
 		}
-		for i, a := range as {
-			if len(a.Docs) > 0 {
-				return fmt.Errorf("%s: %d documents are left in the collection %d of inbox, outbox, waits, handovers", p, len(a.Docs), i)
-			}
+		if err := w.standsIn(p); err != nil {
+			return err
 		}
 	}
 	if ls, err := w.base.DeadLetters(context.Background(), 10); err != nil || len(ls) > 0 {
 		return fmt.Errorf("there are dead letters: %s %v", notes(ls), err)
+	}
+	return nil
+}
+
+// standsIn checks that nothing waits in a partition.
+func (w *world) standsIn(p store.Partition) error {
+	as, err := w.base.Read(context.Background(), store.List{Partition: p, Collection: conversation.Inbox}, store.List{Partition: p, Collection: conversation.Outgoing},
+		store.List{Partition: p, Collection: conversation.Waits}, store.List{Partition: p, Collection: conversation.Handovers})
+	if err != nil {
+		return err
+	}
+	for i, a := range as {
+		if len(a.Docs) > 0 {
+			return fmt.Errorf("%s: %d documents are left in the collection %d of inbox, outbox, waits, handovers", p, len(a.Docs), i)
+		}
 	}
 	return nil
 }
@@ -319,7 +354,7 @@ func TestSimulation(t *testing.T) {
 		return
 	}
 	begin := time.Now()
-	var next, posts, crashes atomic.Int64
+	var next, posts, crashes, landed, summaries atomic.Int64
 	failed := make(chan error, *seeds)
 	var wg sync.WaitGroup
 	for range runtime.GOMAXPROCS(0) {
@@ -334,6 +369,10 @@ func TestSimulation(t *testing.T) {
 				}
 				posts.Add(int64(len(w.plat.posts)))
 				crashes.Add(int64(w.crashes))
+				if w.team != nil {
+					landed.Add(int64(w.team.landed))
+					summaries.Add(int64(w.team.summaries))
+				}
 			}
 		})
 	}
@@ -342,5 +381,8 @@ func TestSimulation(t *testing.T) {
 	for err := range failed {
 		t.Error(err)
 	}
-	t.Logf("%d seeds, %d posts, %d crashes, %.0f seeds a second", *seeds, posts.Load(), crashes.Load(), float64(min(next.Load(), int64(*seeds)))/time.Since(begin).Seconds())
+	if *seeds >= 1000 && len(failed) == 0 && (landed.Load() == 0 || summaries.Load() == 0) {
+		t.Errorf("%d results of tasks landed, %d histories were summarised: these stories tell nothing", landed.Load(), summaries.Load())
+	}
+	t.Logf("%d seeds, %d posts, %d crashes, %d results of tasks, %d summaries, %.0f seeds a second", *seeds, posts.Load(), crashes.Load(), landed.Load(), summaries.Load(), float64(min(next.Load(), int64(*seeds)))/time.Since(begin).Seconds())
 }

@@ -37,6 +37,10 @@ type world struct {
 	// forwarded are the ids of messages that were handed over to another conversation.
 	forwarded map[string]bool
 	ids       int
+	// team is set in a world in which agents delegate.
+	team *team
+	// wrong is the first thing that a model saw and never should: a panic of its own would count as a crash of the engine's.
+	wrong error
 }
 
 // lease is the context of a claim, which its holder's own clock ends.
@@ -48,6 +52,13 @@ type lease struct {
 func (w *world) note(format string, args ...any) {
 	if w.trace {
 		fmt.Fprintf(&w.story, w.clock.Format("15:04:05.000 ")+format+"\n", args...)
+	}
+}
+
+// fault keeps the first fault that a model saw.
+func (w *world) fault(err error) {
+	if w.wrong == nil {
+		w.wrong = err
 	}
 }
 

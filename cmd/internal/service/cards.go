@@ -11,7 +11,10 @@ import (
 
 // copies posts cards to who may decide and does not read the conversation in which they stand.
 func (s *Service) copies() handover.Copies {
-	return handover.Copies{Store: s.store, Open: s.openDirect, Note: s.noteFootprint}
+	return handover.Copies{Store: s.store, Open: s.openDirect, Note: s.noteFootprint, Edits: func(c chat.Conversation) bool {
+		a, ok := s.adapter(c.Workspace)
+		return !ok || a.Capabilities(c).Edits
+	}}
 }
 
 // openDirect is the direct messages with an account, by whichever connection can write to it.
