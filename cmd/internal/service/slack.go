@@ -103,7 +103,8 @@ func (s *Service) threadsCommand() command.Spec {
 	})
 }
 
-// SlackActive asks a store for Slack's conversations in which something was written since an instant.
+// SlackActive asks a store for Slack's conversations in which something was written since an instant. Those of tasks are Herald's own: Slack
+// knows nothing of them.
 func SlackActive(st store.Store) func(context.Context, time.Time) ([]slack.Active, error) {
 	return func(ctx context.Context, since time.Time) ([]slack.Active, error) {
 		var out []slack.Active
@@ -113,7 +114,7 @@ func SlackActive(st store.Store) func(context.Context, time.Time) ([]slack.Activ
 				return nil, err
 			}
 			for _, x := range stamps {
-				if c, ok := conversation.Of(x.Partition); ok && c.Workspace.Platform() == slack.Platform {
+				if c, ok := conversation.Of(x.Partition); ok && c.Workspace.Platform() == slack.Platform && !conversation.IsTask(c) {
 					out = append(out, slack.Active{Conversation: c, Last: x.At})
 				}
 			}
