@@ -29,9 +29,10 @@ func (s *Selection) wants(t *Tool, groups []string) bool {
 	}
 }
 
-// mayPass reports whether the agent may let one that it delegates to use a tool: what it could come to use itself.
+// mayPass reports whether the agent may let one that it delegates to use a tool: what it could come to use itself, and what belongs to the
+// other one alone.
 func (s *Selection) mayPass(t *Tool) bool {
-	return !s.None && (t.Own || s.All || s.Names == nil || slices.Contains(s.Names, t.Spec.Name))
+	return !s.None && (t.Own || t.Owned || s.All || s.Names == nil || slices.Contains(s.Names, t.Spec.Name))
 }
 
 // Usable is the tools of the agent at the end of a chain of delegation, sorted by name: what it declares itself, with the groups that were

@@ -21,8 +21,12 @@ func toolbox() []tool.Tool {
 }
 
 func usable(chain []tool.Selection, groups ...string) string {
+	return usableOf(toolbox(), chain, groups...)
+}
+
+func usableOf(all []tool.Tool, chain []tool.Selection, groups ...string) string {
 	var out []string
-	for _, t := range tool.Usable(chain, groups, toolbox()) {
+	for _, t := range tool.Usable(chain, groups, all) {
 		out = append(out, t.Spec.Name)
 	}
 	return strings.Join(out, " ")
@@ -53,6 +57,33 @@ func TestUsable(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
 			if got := usable(tc.chain, tc.groups...); got != tc.want {
+				t.Errorf("got %q, want %q", got, tc.want)
+			}
+		})
+	}
+}
+
+// What belongs to the agent at the end alone is bounded by its own declaration and by a caller that has no tools; a caller's list speaks of
+// what callers can have.
+func TestToolsOfTheAgentAlone(t *testing.T) {
+	t.Parallel()
+	type s = tool.Selection
+	mine := named("helper_build", `{"type":"object"}`)
+	mine.Owned = true
+	for _, tc := range []struct {
+		name  string
+		chain []s
+		want  string
+	}{
+		{"of itself", []s{{}}, "clock helper_build note write_todos"},
+		{"that it leaves out", []s{{Names: []string{"clock"}}}, "clock write_todos"},
+		{"under a caller with a list", []s{{Names: []string{"clock"}}, {}}, "clock helper_build write_todos"},
+		{"that it leaves out under a caller with a list", []s{{Names: []string{"clock"}}, {Names: []string{"clock"}}}, "clock write_todos"},
+		{"under a caller without tools", []s{{}, {None: true}, {All: true}}, ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			if got := usableOf(append(toolbox(), mine), tc.chain); got != tc.want {
 				t.Errorf("got %q, want %q", got, tc.want)
 			}
 		})

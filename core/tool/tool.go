@@ -113,7 +113,10 @@ type Tool struct {
 	Group string
 	// Own: the tool is the engine's own (delegation, clarification, todos, scratchpad, skills, activation). Such a tool follows its own
 	// rules: an agent's selection neither names nor leaves it out.
-	Own    bool
+	Own bool
+	// Owned: the tool exists for one agent alone. An agent that delegates to its owner cannot have it, so that the callers' lists neither
+	// name nor leave it out; their rules bound it all the same.
+	Owned  bool
 	Traits session.Traits
 	// Run performs a call. An error becomes a failed result that the model sees: its text must hold no secret. When ctx ends
 	// Run returns soon.

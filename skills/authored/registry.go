@@ -391,6 +391,7 @@ func (r *Registry) Tools(_ context.Context, of tool.Scope) ([]tool.Tool, error) 
 func (r *Registry) tool(e *entry) tool.Tool {
 	return tool.Tool{
 		Spec:   model.ToolSpec{Name: e.ID, Description: e.spec.description, Parameters: e.spec.parameters},
+		Owned:  e.Owner != "",
 		Traits: session.Traits{Repeatable: e.spec.repeatable},
 		Run: func(ctx context.Context, c tool.Call) (tool.Result, error) {
 			if e.Owner != "" && c.Agent != e.Owner {
