@@ -162,20 +162,20 @@ func (d *disk) append(ctx context.Context, name, text string) (string, error) {
 	return "", err
 }
 
-func (d *disk) walk(ctx context.Context, name string, deep bool, f func(entry) bool) error {
+func (d *disk) walk(ctx context.Context, name string, deep bool, f func(entry) bool) (string, error) {
 	if name != "." {
 		info, err := d.look(name)
 		switch {
 		case err != nil:
-			return err
+			return "", err
 		case info == nil:
-			return missing(name)
+			return "", missing(name)
 		case !info.IsDir():
 			f(entryOf(name, info))
-			return nil
+			return "", nil
 		}
 	}
-	looked := 0
+	looked, cut := 0, ""
 	var step func(dir string, depth int) (bool, error)
 	step = func(dir string, depth int) (bool, error) {
 		if err := ctx.Err(); err != nil {
@@ -187,6 +187,7 @@ func (d *disk) walk(ctx context.Context, name string, deep bool, f func(entry) b
 		}
 		for _, e := range entries {
 			if looked++; looked > maxLooked {
+				cut = fmt.Sprintf("there are more than %d entries", maxLooked)
 				return false, nil
 			}
 			info, err := e.Info()
@@ -197,7 +198,11 @@ func (d *disk) walk(ctx context.Context, name string, deep bool, f func(entry) b
 			if !f(entryOf(at, info)) {
 				return false, nil
 			}
-			if deep && info.IsDir() && depth < maxDepth {
+			switch {
+			case !deep || !info.IsDir():
+			case depth == maxDepth:
+				cut = fmt.Sprintf("there is something more than %d folders deep", maxDepth)
+			default:
 				if on, err := step(at, depth+1); !on {
 					return false, err
 				}
@@ -206,7 +211,7 @@ func (d *disk) walk(ctx context.Context, name string, deep bool, f func(entry) b
 		return true, nil
 	}
 	_, err := step(name, 1)
-	return err
+	return cut, err
 }
 
 func entryOf(name string, info fs.FileInfo) entry {

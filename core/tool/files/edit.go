@@ -69,7 +69,7 @@ func part(text string, offset, limit int) (out string, first, last, all int, mor
 	if offset < 1 {
 		offset = 1
 	}
-	if limit < 1 {
+	if limit < 1 || limit > all {
 		limit = all
 	}
 	var b strings.Builder

@@ -204,7 +204,7 @@ func appendFile(ctx context.Context, v volume, name string, _ tool.Call, a argum
 func listFiles(ctx context.Context, v volume, name string, _ tool.Call, a arguments) (string, error) {
 	var b strings.Builder
 	n, more := 0, false
-	err := v.walk(ctx, name, a.Recursive, func(e entry) bool {
+	cut, err := v.walk(ctx, name, a.Recursive, func(e entry) bool {
 		if n++; n > maxEntries {
 			more = true
 			return false
@@ -226,6 +226,8 @@ func listFiles(ctx context.Context, v volume, name string, _ tool.Call, a argume
 		return "There is nothing in it.", nil
 	case more:
 		fmt.Fprintf(&b, "[Only the first %d are shown; list a folder below.]\n", maxEntries)
+	case cut != "":
+		fmt.Fprintf(&b, "[Not all are shown: %s; list a folder below.]\n", cut)
 	}
 	return b.String(), nil
 }
@@ -266,7 +268,7 @@ func grepFiles(ctx context.Context, v volume, name string, _ tool.Call, a argume
 		cut     string
 		failed  error
 	)
-	err = v.walk(ctx, name, true, func(e entry) bool {
+	unseen, err := v.walk(ctx, name, true, func(e entry) bool {
 		if e.dir || e.other != "" || e.size > MaxFile {
 			return true
 		}
@@ -292,6 +294,9 @@ func grepFiles(ctx context.Context, v volume, name string, _ tool.Call, a argume
 		}
 		return true
 	})
+	if cut == "" {
+		cut = unseen
+	}
 	switch {
 	case errors.Join(err, failed) != nil:
 		return "", errors.Join(err, failed)

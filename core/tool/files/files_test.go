@@ -122,6 +122,36 @@ func (r *rig) onDisk(name, want string) {
 	}
 }
 
+// Numbers of any size mean what they say.
+func TestReadsFarAndWide(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.must("write_file", "path", "a", "content", "one\ntwo\nthree\n")
+	for _, limit := range []int{3, 1 << 62, 1<<63 - 1} {
+		if got := r.must("read_file", "path", "a", "offset", 2, "limit", limit); !strings.HasSuffix(got, "two\nthree\n") {
+			t.Errorf("limit %d: %q", limit, got)
+		}
+	}
+	r.fails("none from 9223372036854775807 on", "read_file", "path", "a", "offset", 1<<63-1, "limit", 1)
+}
+
+// A search that did not look everywhere says so.
+func TestASearchSaysWhereItEnded(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	deep := strings.Repeat("d/", 25)
+	r.must("write_file", "path", deep+"a", "content", "needle\n")
+	if got := r.must("grep_files", "path", ".", "pattern", "needle"); !strings.Contains(got, "more than 20 folders deep") || strings.Contains(got, "No line fits") {
+		t.Errorf("grep: %q", got)
+	}
+	if got := r.must("list_files", "path", ".", "recursive", true); !strings.Contains(got, "more than 20 folders deep") {
+		t.Errorf("list: %q", got)
+	}
+	if got := r.must("grep_files", "path", strings.Repeat("d/", 10), "pattern", "needle"); !strings.Contains(got, "a:1: needle") || strings.Contains(got, "deep") {
+		t.Errorf("nearer: %q", got)
+	}
+}
+
 func TestEveryTool(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -61,19 +61,19 @@ func (n *notes) append(ctx context.Context, name, text string) (string, error) {
 	return "", err
 }
 
-func (n *notes) walk(ctx context.Context, name string, deep bool, f func(entry) bool) error {
+func (n *notes) walk(ctx context.Context, name string, deep bool, f func(entry) bool) (string, error) {
 	all, err := n.store.List(ctx, n.place)
 	if err != nil {
-		return err
+		return "", err
 	}
 	if name == "." {
 		for _, special := range []string{memory.Index, memory.Log} {
 			got, err := n.store.Read(ctx, n.place, special)
 			if err != nil {
-				return err
+				return "", err
 			}
 			if got.Text != "" && !f(entry{name: special, size: int64(len(got.Text)), at: got.At}) {
-				return nil
+				return "", nil
 			}
 		}
 	}
@@ -83,7 +83,7 @@ func (n *notes) walk(ctx context.Context, name string, deep bool, f func(entry) 
 		if name != "." {
 			if note.Name == name {
 				f(entry{name: note.Name, size: int64(len(note.Text)), at: note.At})
-				return nil
+				return "", nil
 			}
 			var ok bool
 			if rest, ok = strings.CutPrefix(note.Name, name+"/"); !ok {
@@ -92,14 +92,14 @@ func (n *notes) walk(ctx context.Context, name string, deep bool, f func(entry) 
 		}
 		if dir, _, ok := strings.Cut(rest, "/"); ok && !deep {
 			if dir != folder && !f(entry{name: beneath(name, dir), dir: true}) {
-				return nil
+				return "", nil
 			}
 			folder = dir
 			continue
 		}
 		if !f(entry{name: note.Name, size: int64(len(note.Text)), at: note.At}) {
-			return nil
+			return "", nil
 		}
 	}
-	return nil
+	return "", nil
 }

@@ -57,8 +57,9 @@ type volume interface {
 	change(ctx context.Context, name, why string, edit func(file) (string, error)) (file, error)
 	// append adds to the end.
 	append(ctx context.Context, name, text string) (string, error)
-	// walk calls f for what lies in the folder name, in the order of names, everything below it where deep is set. It ends when f says so.
-	walk(ctx context.Context, name string, deep bool, f func(entry) bool) error
+	// walk calls f for what lies in the folder name, in the order of names, everything below it where deep is set. It ends when f says so. cut says
+	// why it did not look everywhere, "" where it did or f ended it.
+	walk(ctx context.Context, name string, deep bool, f func(entry) bool) (cut string, err error)
 	close()
 }
 
