@@ -17,8 +17,9 @@ const (
 )
 
 // Older is the part of a frame's history that a summary may stand for: the text of its entries, the summary before it, and the first entry
-// that stays. It ends at what a person said, so that no call is parted from its result. ok is false where there is nothing to summarise.
-func (h *History) Older(frame string) (text, prior string, from int64, ok bool) {
+// that stays. It ends at what a person said, so that no call is parted from its result. clean takes out what no summary may hold, before long
+// texts are cut: half a secret has no form any more. ok is false where there is nothing to summarise.
+func (h *History) Older(frame string, clean func(string) string) (text, prior string, from int64, ok bool) {
 	t := h.threads[frame]
 	if t == nil {
 		return "", "", 0, false
@@ -34,20 +35,20 @@ func (h *History) Older(frame string) (text, prior string, from int64, ok bool) 
 	for _, i := range t.items[:split] {
 		switch i.role {
 		case model.User:
-			fmt.Fprintf(&b, "PERSON: %s\n\n", clipped(i.text+Attached(i.files)))
+			fmt.Fprintf(&b, "PERSON: %s\n\n", clipped(clean(i.text+Attached(i.files))))
 		case model.Assistant:
 			if i.text != "" {
-				fmt.Fprintf(&b, "AGENT: %s\n\n", clipped(i.text))
+				fmt.Fprintf(&b, "AGENT: %s\n\n", clipped(clean(i.text)))
 			}
 			for _, c := range i.calls {
-				args := []rune(string(c.Arguments))
+				args := []rune(clean(string(c.Arguments)))
 				if len(args) > summaryArguments {
 					args = append(args[:summaryArguments:summaryArguments], '…')
 				}
 				fmt.Fprintf(&b, "CALL of %s: %s\n\n", c.Name, string(args))
 			}
 		case model.Tool:
-			fmt.Fprintf(&b, "RESULT: %s\n\n", clipped(i.text))
+			fmt.Fprintf(&b, "RESULT: %s\n\n", clipped(clean(i.text)))
 		}
 	}
 	return strings.TrimSpace(b.String()), t.summary, t.items[split].seq, true

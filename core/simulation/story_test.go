@@ -39,7 +39,7 @@ func newWorld(seed uint64, trace bool) *world {
 	}
 	w.base = memory.New(memory.Options{Clock: func() time.Time { return w.clock }})
 	w.plat = &platform{w: w}
-	if seed%teamEvery == 0 {
+	if seed%teamEvery == 5 {
 		w.team = &team{beside: map[string]bool{}}
 	}
 	w.plat.caps = chat.Capabilities{Edits: w.rng.IntN(2) == 0, Cards: w.rng.IntN(2) == 0, SendTimeout: 2 * time.Second}

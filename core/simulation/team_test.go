@@ -57,7 +57,9 @@ var delegation = stack.New(stack.Options{
 
 var (
 	jobNumber = regexp.MustCompile(`#\d+`)
-	doneMark  = regexp.MustCompile(`done #\d+`)
+	// doneMark is the result of a job in what a model is shown: the note of a task that ran beside, whether it was done or not, or what an
+	// agent said at the end whose caller waited.
+	doneMark = regexp.MustCompile(`\(beside \w+ #\d+\)|done #\d+`)
 )
 
 // answer is what the model says in a world in which agents delegate.
@@ -87,7 +89,10 @@ func (t *team) answer(r *model.Request) (text string, calls []model.Call) {
 		if strings.HasPrefix(said, "beside") {
 			t.beside[number] = true
 		}
-		if ran {
+		switch {
+		case ran && strings.HasPrefix(said, "beside"):
+			return "it is finished", nil
+		case ran:
 			return "done " + number, nil
 		}
 		for _, w := range []string{"effect", "danger", "ask", "look", "wait"} {
@@ -137,7 +142,7 @@ func (t *team) count(r *model.Request) error {
 			continue
 		}
 		for _, d := range doneMark.FindAllString(m.Text, -1) {
-			n[strings.TrimPrefix(d, "done ")]++
+			n[jobNumber.FindString(d)]++
 		}
 	}
 	for job, k := range n {

@@ -58,15 +58,12 @@ func (r *run) beginCompaction(f *session.Frame, a prompt.Agent, m model.Model) f
 		r.compacted = make(map[string]bool)
 	}
 	r.compacted[f.ID] = true
-	text, prior, from, ok := r.hist.Older(f.ID)
+	text, prior, from, ok := r.hist.Older(f.ID, r.clean)
 	if !ok {
 		return nil
 	}
 	if prior != "" {
-		text = "The summary so far, which yours replaces:\n" + prior + "\n\nWhat came after it:\n" + text
-	}
-	if r.Redact != nil {
-		text = r.Redact(text)
+		text = "The summary so far, which yours replaces:\n" + r.clean(prior) + "\n\nWhat came after it:\n" + text
 	}
 	req := &model.Request{System: []string{compacting}, Messages: []model.Message{{Role: model.User, Text: text}}, NewCallID: r.NewID}
 	return func(ctx context.Context) outcome {
@@ -79,6 +76,14 @@ func (r *run) beginCompaction(f *session.Frame, a prompt.Agent, m model.Model) f
 // summarises reports whether an answer is a summary, and one that can be kept.
 func summarises(a *model.Answer) bool {
 	return strings.TrimSpace(a.Text) != "" && len(a.Calls) == 0 && encoded(a.Text) <= maxAnswer
+}
+
+// clean is a text without secrets: those that this process knows, and what has the form of one.
+func (r *run) clean(text string) string {
+	if r.Redact != nil {
+		text = r.Redact(text)
+	}
+	return hideSecrets(text)
 }
 
 // endCompaction commits a summary. One that failed or is empty changes nothing: the turn goes on with the history as it is.
@@ -95,10 +100,7 @@ func (r *run) endCompaction(ctx, work context.Context, o outcome) error {
 		r.log.Warn("a history could not be summarised: the model gave no summary", "frame", o.d.Frame)
 		return nil
 	}
-	if r.Redact != nil {
-		text = r.Redact(text)
-	}
-	s := &session.Summary{Text: text, From: o.from, Usage: o.answer.Usage, Model: o.answer.Model}
+	s := &session.Summary{Text: r.clean(text), From: o.from, Usage: o.answer.Usage, Model: o.answer.Model}
 	if cost, ok := r.Models.Cost(s.Model, s.Usage); ok {
 		s.Cost = &cost
 	}

@@ -40,14 +40,14 @@ func TestALongHistoryIsSummarised(t *testing.T) {
 		return modeltest.Reply{Text: "fine", Usage: model.Usage{Input: 10 * len(q.Messages)}}
 	})
 	for i := range 5 {
-		r.say(fmt.Sprint(i+1), "ann", fmt.Sprintf("message %d, password hunter2", i+1))
+		r.say(fmt.Sprint(i+1), "ann", fmt.Sprintf("message %d, password hunter2 ghp_0123456789abcdefghijABCDEF", i+1))
 		r.work()
 	}
 	if len(*asked) != 1 {
 		t.Fatalf("%d summaries were asked for", len(*asked))
 	}
 	q := (*asked)[0]
-	if len(q.Tools) != 0 || strings.Contains(q.Messages[0].Text, "hunter2") || !strings.Contains(q.Messages[0].Text, "PERSON: ann: message 1, password [secret]") {
+	if len(q.Tools) != 0 || strings.Contains(q.Messages[0].Text, "hunter2") || strings.Contains(q.Messages[0].Text, "ghp_") || !strings.Contains(q.Messages[0].Text, "PERSON: ann: message 1, password [secret]") {
 		t.Errorf("asked %+v with %d tools", q.Messages, len(q.Tools))
 	}
 	if strings.Contains(q.Messages[0].Text, "message 2") {
@@ -121,7 +121,7 @@ func TestWhereAHistoryIsSplit(t *testing.T) {
 		{"too short", []session.Event{said(1), said(2)}, 0},
 		{"at what a person said", append(append([]session.Event{said(1)}, called(2)...), append(append(append([]session.Event{said(4)}, called(5)...), called(7)...), called(9)...)...), 4},
 	} {
-		text, _, from, ok := session.NewHistory(tc.events).Older("root")
+		text, _, from, ok := session.NewHistory(tc.events).Older("root", strings.ToUpper)
 		if from != tc.from || ok != (tc.from > 0) {
 			t.Errorf("%s: splits at %d: %q", tc.name, from, text)
 		}
