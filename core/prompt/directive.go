@@ -1,28 +1,85 @@
 package prompt
 
 import (
-	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"herald/core/session"
 )
 
-// directive is a place in an agent's text that is filled in for each request.
-var directive = regexp.MustCompile(`<!--[ \t]*([A-Z][A-Z0-9_]*)[ \t]*-->`)
+// directive is a place in an agent's text that is filled in for each request: <!-- KEY -->, on one line. It is found by hand: texts are long, and
+// every request fills one in.
+type directive struct {
+	start, end int
+	key        string
+}
 
-// label is a line with nothing but one directive, behind the mark of a list and a label at the most.
-var label = regexp.MustCompile(`(?m)^[ \t>#*+-]*(?:[^\n.:!?<]{1,60}:\**)?[ \t]*` + directive.String() + `[ \t]*(?:\n|\z)`)
+// blanks may stand around a key and behind a directive.
+const blanks = " \t"
+
+// nextDirective is the first directive of text at or behind from.
+func nextDirective(text string, from int) (directive, bool) {
+	for {
+		i := strings.Index(text[from:], "<!--")
+		if i < 0 {
+			return directive{}, false
+		}
+		start := from + i
+		from = start + len("<!--")
+		rest := strings.TrimLeft(text[from:], blanks)
+		n := keyLength(rest)
+		if n == 0 {
+			continue
+		}
+		if tail, ok := strings.CutPrefix(strings.TrimLeft(rest[n:], blanks), "-->"); ok {
+			return directive{start, len(text) - len(tail), rest[:n]}, true
+		}
+	}
+}
+
+// keyLength is the length of the key at the beginning of s: capitals, digits and underscores behind a capital.
+func keyLength(s string) int {
+	n := 0
+	for n < len(s) && (s[n] >= 'A' && s[n] <= 'Z' || n > 0 && (s[n] >= '0' && s[n] <= '9' || s[n] == '_')) {
+		n++
+	}
+	return n
+}
+
+// maxLabel is the length of a label in characters.
+const maxLabel = 60
+
+// labels reports whether before, the beginning of a line, is nothing but marks of a list, a heading or a quotation and a label at the most.
+func labels(before string) bool {
+	const marks = blanks + ">#*+-"
+	name, after, ok := strings.Cut(before, ":")
+	if !ok {
+		return strings.Trim(before, marks) == ""
+	}
+	if name == "" || strings.ContainsAny(name, ".!?<\n") || strings.Trim(strings.TrimLeft(after, "*"), blanks) != "" {
+		return false
+	}
+	// What is too long for a label must be marks in front of it.
+	more := utf8.RuneCountInString(name) - maxLabel
+	for _, r := range name {
+		if more <= 0 {
+			break
+		}
+		if !strings.ContainsRune(marks, r) {
+			return false
+		}
+		more--
+	}
+	return true
+}
 
 // Keys are the keys of the directives in an agent's text, each once, in their order.
 func Keys(text string) []string {
-	if !strings.Contains(text, "<!--") {
-		return nil
-	}
 	var out []string
-	for _, m := range directive.FindAllStringSubmatch(text, -1) {
-		if !slices.Contains(out, m[1]) {
-			out = append(out, m[1])
+	for d, ok := nextDirective(text, 0); ok; d, ok = nextDirective(text, d.end) {
+		if !slices.Contains(out, d.key) {
+			out = append(out, d.key)
 		}
 	}
 	return out
@@ -31,18 +88,31 @@ func Keys(text string) []string {
 // Expand fills in the directives of an agent's text: <!-- KEY --> becomes the value of KEY. What has no value is left out, with its line where that
 // holds nothing else but a label. Values are not looked through again: what stands in them is data.
 func Expand(text string, value func(key string) string) string {
-	if !strings.Contains(text, "<!--") {
+	d, ok := nextDirective(text, 0)
+	if !ok {
 		return text
 	}
-	text = label.ReplaceAllStringFunc(text, func(m string) string {
-		if value(directive.FindStringSubmatch(m)[1]) == "" {
-			return ""
+	var b strings.Builder
+	b.Grow(len(text))
+	done := 0 // what of text is written or left out
+	for ; ok; d, ok = nextDirective(text, d.end) {
+		v := value(d.key)
+		if v == "" {
+			line := strings.LastIndexByte(text[:d.start], '\n') + 1
+			tail := strings.TrimLeft(text[d.end:], blanks)
+			// On a line of two directives the first has a part of it behind, and the second one before it.
+			if (tail == "" || tail[0] == '\n') && labels(text[line:d.start]) {
+				b.WriteString(text[done:line])
+				done = min(len(text)-len(tail)+1, len(text))
+				continue
+			}
 		}
-		return m
-	})
-	return directive.ReplaceAllStringFunc(text, func(m string) string {
-		return value(directive.FindStringSubmatch(m)[1])
-	})
+		b.WriteString(text[done:d.start])
+		b.WriteString(v)
+		done = d.end
+	}
+	b.WriteString(text[done:])
+	return b.String()
 }
 
 // AgentLine is an agent in the list that a delegating agent reads.
