@@ -56,7 +56,6 @@ var unreached = map[string]string{
 // TestMatrix plays every story without a death, holds the sites that were reached against those that the source names, and then plays a
 // seeded sample of all deaths.
 func TestMatrix(t *testing.T) {
-	t.Parallel()
 	var out bytes.Buffer
 	r, err := run(t.Context(), settings{sample: sampleSize, seed: 1, stores: []string{onSQLite, onRedis}, platforms: []string{byNonce, byLookBack}, jobs: 6, verbose: testing.Verbose(), out: &out})
 	if err != nil {

@@ -15,7 +15,6 @@ const slackSample = 24
 
 // TestSlackMatrix plays every story of the fake Slack without a death, and then a seeded sample of deaths.
 func TestSlackMatrix(t *testing.T) {
-	t.Parallel()
 	var out bytes.Buffer
 	r, err := run(t.Context(), settings{sample: slackSample, seed: 1, stores: []string{onSQLite, onRedis}, platforms: []string{onSlack}, jobs: 6, out: &out})
 	if err != nil {
