@@ -19,7 +19,7 @@ const (
 	textUsage       = "That does not fit. Use `%s` — %s."
 	textUnknown     = "`%s` is not a command."
 	textNearest     = " Did you mean `%s`?"
-	textUnknownFoot = " `help` lists the commands. It was not given to the agent: to send a text that begins with `/` or `!herald`, put a word before it."
+	textUnknownFoot = " `help` lists the commands. It was not given to the agent: write to the agent in a message, and put a word before a `/` or `!herald` that it is to begin with."
 
 	statusIdle     = "Nothing is running here."
 	statusRunning  = "A turn is running since %s (round %d, %s)."
