@@ -162,7 +162,7 @@ func (f *fleet) open(ctx context.Context, dir, kind, url string, replicas int) e
 		f.all = append(f.all, first.another(filepath.Join(dir, fmt.Sprint(i))))
 	}
 	for _, s := range f.all {
-		if err := os.Mkdir(s.birth.Dir, 0o700); err != nil {
+		if err := os.MkdirAll(s.birth.Dir, 0o700); err != nil {
 			return err
 		}
 	}
