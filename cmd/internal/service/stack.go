@@ -45,7 +45,7 @@ func (d directory) List(context.Context) []stack.Info {
 func (s *Service) stack(tools *tool.Registry) *stack.Source {
 	return stack.New(stack.Options{
 		Agents: directory{s.agentSource()}, Groups: tools.Groups, Async: true,
-		Lists: map[string]func(context.Context, tool.Scope) (string, error){"tasks": s.listTasks},
+		Lists: map[string]func(context.Context, tool.Scope) (string, error){"tasks": s.listTasks, "skills": s.listSkills},
 		Resolve: func(a prompt.Agent) error {
 			if a.Model == "" {
 				return nil // a choice by strength always finds one, or says at the call that none is configured
@@ -69,6 +69,22 @@ func (s *Service) contextTokens(a prompt.Agent) int {
 		return 0
 	}
 	return c.ContextTokens
+}
+
+// listSkills lists the skills that an agent may use.
+func (s *Service) listSkills(ctx context.Context, of tool.Scope) (string, error) {
+	if s.authors == nil {
+		return "", nil
+	}
+	sel, err := s.authors.use.Selector(ctx, of.Agent)
+	if err != nil {
+		return "", err
+	}
+	var lines []string
+	for _, k := range s.authors.skills.List(of.Agent, sel) {
+		lines = append(lines, "- **"+k.ID+"** — "+strings.Join(strings.Fields(k.Description), " "))
+	}
+	return s.opts.Secrets.Clean(strings.Join(lines, "\n")), nil
 }
 
 // recentTasks is how long a task that failed is listed.

@@ -175,6 +175,13 @@ func (s *Source) activate() tool.Tool {
 		})
 }
 
+// absent are the types of list_items that a model may know from elsewhere, where nothing of the kind is given in [Options.Lists].
+var absent = map[string]string{
+	"cron":    "There are none: nothing runs by a timetable in this version.",
+	"mcp":     "There are none: this version connects to no MCP servers.",
+	"plugins": "There are none: this version has no plugins. Skills are listed by the type skills.",
+}
+
 func (s *Source) list() tool.Tool {
 	types := append([]string{"agents"}, slices.Sorted(maps.Keys(s.o.Lists))...)
 	return own(ListItems, `Lists what there is: `+strings.Join(types, ", ")+`.`, `{"type":"object","properties":{"type":{"type":"string","enum":["`+strings.Join(types, `","`)+`"]}},"required":["type"]}`,
@@ -193,7 +200,7 @@ func (s *Source) list() tool.Tool {
 				}
 			} else if in.Type == "agents" {
 				text = s.agents(ctx, c.Agent)
-			} else {
+			} else if text, ok = absent[in.Type]; !ok {
 				return tool.Result{}, fmt.Errorf("there is no list of %q; there are %s", in.Type, strings.Join(types, ", "))
 			}
 			if text == "" {
