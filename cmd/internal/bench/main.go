@@ -51,6 +51,8 @@ type plan struct {
 	Wire bool
 	// Slack is the pass on the fake Slack.
 	Slack slackPlan
+	// Authors is the pass with many agents and skills.
+	Authors authorsPlan
 	// Profile is a folder for profiles of the service at 64 in flight; "" makes none.
 	Profile string
 }
@@ -59,7 +61,8 @@ func full() plan {
 	return plan{
 		Stores: storeNames(), Rounds: 3, Sessions: 1000, People: 50, One: 500, Sixteen: 2000, SixtyFour: 8000, Crowd: 1000,
 		SteadySeconds: 10, Starts: 5, Wire: true,
-		Slack: slackPlan{Rounds: 3, People: 200, One: 200, Sixteen: 2000, SixtyFour: 4000, SteadySeconds: 10, KillSeconds: 12, Kills: 5},
+		Slack:   slackPlan{Rounds: 3, People: 200, One: 200, Sixteen: 2000, SixtyFour: 4000, SteadySeconds: 10, KillSeconds: 12, Kills: 5},
+		Authors: authorsPlan{Agents: 500, Skills: 2000, Messages: 400},
 	}
 }
 
@@ -68,7 +71,8 @@ func short() plan {
 	return plan{
 		Stores: storeNames(), Rounds: 1, Sessions: 100, People: 10, One: 50, Sixteen: 200, SixtyFour: 600, Crowd: 200,
 		SteadySeconds: 2, Starts: 1, Wire: true,
-		Slack: slackPlan{Rounds: 1, People: 200, One: 50, Sixteen: 400, SixtyFour: 1000, SteadySeconds: 3, KillSeconds: 6, Kills: 5},
+		Slack:   slackPlan{Rounds: 1, People: 200, One: 50, Sixteen: 400, SixtyFour: 1000, SteadySeconds: 3, KillSeconds: 6, Kills: 5},
+		Authors: authorsPlan{Agents: 500, Skills: 2000, Messages: 100},
 	}
 }
 
@@ -82,6 +86,7 @@ func parse(args []string, out io.Writer) (plan, error) {
 	messages := fs.Int("messages", 0, "messages at 64 in flight")
 	stores := fs.String("stores", strings.Join(p.Stores, ","), "stores to measure; empty measures on the fake Slack alone")
 	slack := fs.Int("slack", -1, "rounds on the fake Slack; 0 leaves them out")
+	authors := fs.Int("authors", -1, "messages with many agents and skills on disk; 0 leaves them out")
 	starts := fs.Int("starts", -1, "starts of the shipped program; 0 leaves it out")
 	profile := fs.String("profile", "", "write processor and heap profiles of the service to this folder")
 	if err := fs.Parse(args); err != nil {
@@ -101,6 +106,9 @@ func parse(args []string, out io.Writer) (plan, error) {
 	}
 	if *slack >= 0 {
 		p.Slack.Rounds = *slack
+	}
+	if *authors >= 0 {
+		p.Authors.Messages = *authors
 	}
 	if *starts >= 0 {
 		p.Starts = *starts
@@ -135,7 +143,7 @@ func run(ctx context.Context, p plan, out io.Writer) error {
 			return err
 		}
 	}
-	return errors.Join(r.verdict(), measureSlack(ctx, p, dir, out))
+	return errors.Join(r.verdict(), measureSlack(ctx, p, dir, out), measureAuthors(ctx, p.Authors, dir, out))
 }
 
 // measure does all that p plans, round by round over all stores, so that none has the quiet hour for itself.
