@@ -12,8 +12,8 @@ const hidden = "[redacted]"
 var (
 	tokenForms = regexp.MustCompile(strings.Join([]string{
 		`\bsk-[A-Za-z0-9_-]{16,}`, `\b[sr]k_(?:live|test)_[A-Za-z0-9]{10,}`, // models, payments
-		`\bxox[a-z]-[A-Za-z0-9-]{10,}`, `\bxapp-[A-Za-z0-9-]{10,}`, `\bhttps://hooks\.slack\.com/[A-Za-z0-9/_-]+`, // Slack
-		`\b[A-Za-z0-9_-]{23,28}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,}`,                                                           // Discord
+		`\bxox[a-z]-[A-Za-z0-9-]{10,}`, `\bxapp-[A-Za-z0-9-]{10,}`, `\bhttps://hooks\.[a-z]+\.com/[A-Za-z0-9/_-]{8,}`, // chats and their webhooks
+		`\b[A-Za-z0-9_-]{23,28}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,}`,                                                           // chats
 		`\bgh[pousr]_[A-Za-z0-9]{20,}`, `\bgithub_pat_[A-Za-z0-9_]{20,}`, `\bglpat-[A-Za-z0-9_-]{16,}`, `\bnpm_[A-Za-z0-9]{20,}`, // code
 		`\bhf_[A-Za-z0-9]{20,}`, `\b(?:AKIA|ASIA)[A-Z0-9]{16}\b`, `\bAIza[A-Za-z0-9_-]{30,}`, // clouds
 		`\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*`, // signed tokens

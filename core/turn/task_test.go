@@ -13,10 +13,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"herald/core/chat"
+	"herald/core/command"
 	"herald/core/conversation"
 	"herald/core/handover"
 	"herald/core/model"
 	"herald/core/model/modeltest"
+	"herald/core/people"
 	"herald/core/prompt"
 	"herald/core/session"
 	"herald/core/store"
@@ -273,6 +275,59 @@ func TestATaskAsks(t *testing.T) {
 	}
 }
 
+// A person lists what runs beside the conversation and ends a task: its agent is broken off, and its result says so, once.
+func TestATaskIsStopped(t *testing.T) {
+	t.Parallel()
+	agents := map[string]prompt.Agent{"main": {Type: "chat"}, "helper": {Type: "task"}}
+	o := newOffice(t, agents, as("main", boss), as("helper", once(modeltest.Call{Name: "danger", Arguments: `{}`})))
+	o.say("1", "ann", "go")
+	o.live()
+	n := 0
+	run := func(person string, args ...string) string {
+		n++
+		got, err := command.Tasks(o.store).Run(t.Context(), command.Call{Read: o.store, Where: o.part, Person: people.Person{ID: person, Role: people.User}, Args: args, Event: fmt.Sprint("e", n)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got
+	}
+	id := o.tasks()[0].ID
+	for _, tc := range []struct {
+		person string
+		args   []string
+		want   string
+	}{
+		{"bob", nil, "- `" + id + "`: `Job 1`, by the agent `helper`, began "},
+		{"bob", []string{"stop", id}, "who asked for a task, or an admin, ends it"},
+		{"ann", []string{"stop", "other"}, "`other` names no task"},
+		{"ann", []string{"halt", id}, "tasks stop ID"},
+		{"ann", []string{"stop", id}, "is being ended"},
+		{"ann", []string{"stop", id}, "is being ended"}, // pressed twice
+	} {
+		if got := run(tc.person, tc.args...); !strings.Contains(got, tc.want) {
+			t.Errorf("%s: tasks %v: %q, want %q", tc.person, tc.args, got, tc.want)
+		}
+	}
+	o.live()
+	if ts := o.tasks(); len(ts) != 1 || ts[0].State != conversation.TaskLanded || ts[0].Status != session.Stopped {
+		t.Errorf("tasks %+v", ts)
+	}
+	got := o.said()
+	if n := len(slices.DeleteFunc(slices.Clone(got), func(s string) bool { return !strings.Contains(s, "heard:") })); n != 1 {
+		t.Errorf("said %q", got)
+	}
+	if got := run("ann", "stop", id); !strings.Contains(got, "has ended") {
+		t.Errorf("stopped again: %q", got)
+	}
+	if got := run("ann"); !strings.Contains(got, "ended as stopped") {
+		t.Errorf("listed as %q", got)
+	}
+	as, err := o.store.Read(t.Context(), store.List{Partition: conversation.Partition(conversation.TaskPlace(place.Workspace, id)), Collection: conversation.Outgoing})
+	if err != nil || len(as[0].Docs) != 0 {
+		t.Errorf("%d texts wait where nobody reads, %v", len(as[0].Docs), err)
+	}
+}
+
 // A result that comes when the conversation is gone is set aside with a row.
 func TestATaskWhoseConversationIsGone(t *testing.T) {
 	t.Parallel()
@@ -346,10 +401,7 @@ func TestTasksSurviveKills(t *testing.T) {
 		}
 		o.live()
 	}
-	for range 10 { // a handover that met a kill waits before it is tried again
-		o.live()
-		o.clock = o.clock.Add(10 * time.Minute)
-	}
+	o.live()
 	ts := o.tasks()
 	landed := make(map[string]int)
 	as, err := o.store.Read(t.Context(), store.Range{Partition: o.part, Log: conversation.Log, From: 1})
