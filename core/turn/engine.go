@@ -111,6 +111,7 @@ type Engine struct {
 	Options
 	// prompts are system prompts as sessions were shown them.
 	prompts prompt.Stable
+	schemas schemas
 	// alone is the one place for a turn that was under way in a crash.
 	alone chan struct{}
 }

@@ -88,7 +88,7 @@ func (r *run) declared(ctx context.Context, f *session.Frame) ([]tool.Tool, erro
 			continue
 		}
 		for _, t := range ts {
-			if err := t.Check(); err != nil {
+			if err := r.schemas.check(&t); err != nil {
 				r.log.Warn("a tool cannot be offered", "agent", f.Agent, "error", err)
 				continue
 			}
