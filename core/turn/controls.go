@@ -83,6 +83,8 @@ func (r *run) stopOrNew(ctx context.Context, c conversation.Control) error {
 		if c.Kind == conversation.New {
 			r.reopen = &c
 		}
+	case r.task != nil:
+		// The task has ended already, and its result says how. Nobody reads here.
 	case c.Kind == conversation.New:
 		r.closeSession(&c)
 		r.confirm(c, textNew)

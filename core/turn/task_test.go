@@ -285,7 +285,7 @@ func TestATaskIsStopped(t *testing.T) {
 	n := 0
 	run := func(person string, args ...string) string {
 		n++
-		got, err := command.Tasks(o.store).Run(t.Context(), command.Call{Read: o.store, Where: o.part, Person: people.Person{ID: person, Role: people.User}, Args: args, Event: fmt.Sprint("e", n)})
+		got, err := command.Tasks(o.store).Run(t.Context(), command.Call{Read: o.store, Where: o.part, Person: people.Person{ID: person, Role: people.Restricted}, Args: args, Event: fmt.Sprint("e", n)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -297,7 +297,7 @@ func TestATaskIsStopped(t *testing.T) {
 		args   []string
 		want   string
 	}{
-		{"bob", nil, "- `" + id + "`: `Job 1`, by the agent `helper`, began "},
+		{"bob", nil, "- `" + id + "`: Job 1, by the agent `helper`, began "},
 		{"bob", []string{"stop", id}, "who asked for a task, or an admin, ends it"},
 		{"ann", []string{"stop", "other"}, "`other` names no task"},
 		{"ann", []string{"halt", id}, "tasks stop ID"},
@@ -319,7 +319,7 @@ func TestATaskIsStopped(t *testing.T) {
 	if got := run("ann", "stop", id); !strings.Contains(got, "has ended") {
 		t.Errorf("stopped again: %q", got)
 	}
-	if got := run("ann"); !strings.Contains(got, "ended as stopped") {
+	if got := run("ann"); !strings.Contains(got, "ended as cancelled") {
 		t.Errorf("listed as %q", got)
 	}
 	as, err := o.store.Read(t.Context(), store.List{Partition: conversation.Partition(conversation.TaskPlace(place.Workspace, id)), Collection: conversation.Outgoing})

@@ -45,6 +45,7 @@ var unreached = map[string]string{
 	"intake.greeting":  "Herald introduces itself on Slack alone, which has a matrix of its own",
 	"turn.compact":     "no story fills a model's context",
 	"intake.compact":   "no story asks for a summary",
+	"command.taskstop": "no story ends a task by a command",
 	"command.threads":  "no story chooses which messages of threads are for Herald",
 	"intake.running":   "only Slack's commands come without their thread",
 	"alarm.address":    "admins are told on Slack alone, and the stories name none there",

@@ -64,7 +64,7 @@ func (s *Service) ruleCommands() []command.Spec {
 		}
 		return out
 	}}
-	return slices.Concat(s.book().Commands(), x.Commands(), project.Commands(s.store, people.New(s.store).Name), []command.Spec{s.threadsCommand()})
+	return slices.Concat(s.book().Commands(), x.Commands(), project.Commands(s.store, people.New(s.store).Name), []command.Spec{s.threadsCommand(), command.Tasks(s.store)})
 }
 
 // openGate makes the gate before the tools, and puts in the rules that Herald brings for those that exist.
