@@ -72,7 +72,7 @@ var table = []row{
 	},
 	{pkg: "core/alarm", layer: engines, may: []string{"@vocabulary", "core/store", "core/session", "core/conversation"}},
 	{pkg: "core/outbox", layer: engines, may: []string{"@vocabulary", "core/store", "core/conversation", "core/worker"}},
-	{pkg: "core/turn", layer: engines, may: []string{"@vocabulary", "@ports", "@heart", "core/worker", "core/outbox"}, tests: []string{"core/handover"}},
+	{pkg: "core/turn", layer: engines, may: []string{"@vocabulary", "@ports", "@heart", "core/worker", "core/outbox"}, tests: []string{"core/handover", "core/command"}},
 	{pkg: "core/intake", layer: engines, may: []string{"@vocabulary", "@ports", "core/session", "core/conversation", "core/command"}},
 
 	{pkg: "core/simulation", layer: drivers, may: []string{"@vocabulary", "@ports", "@heart", "@engines"}},
