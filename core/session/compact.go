@@ -16,21 +16,31 @@ const (
 	summaryArguments                   = 1200
 )
 
+// HasOlder reports whether a frame's history has a part that a summary may stand for.
+func (h *History) HasOlder(frame string) bool { return h.split(frame) > 0 }
+
+// split is how many entries of a frame a summary may stand for.
+func (h *History) split(frame string) int {
+	t := h.threads[frame]
+	if t == nil {
+		return 0
+	}
+	n := len(t.items) - KeepRecent
+	for n > 0 && t.items[n].role != model.User {
+		n--
+	}
+	return max(n, 0)
+}
+
 // Older is the part of a frame's history that a summary may stand for: the text of its entries, the summary before it, and the first entry
 // that stays. It ends at what a person said, so that no call is parted from its result. clean takes out what no summary may hold, before long
 // texts are cut: half a secret has no form any more. ok is false where there is nothing to summarise.
 func (h *History) Older(frame string, clean func(string) string) (text, prior string, from int64, ok bool) {
+	split := h.split(frame)
+	if split == 0 {
+		return "", "", 0, false
+	}
 	t := h.threads[frame]
-	if t == nil {
-		return "", "", 0, false
-	}
-	split := len(t.items) - KeepRecent
-	for split > 0 && t.items[split].role != model.User {
-		split--
-	}
-	if split <= 0 {
-		return "", "", 0, false
-	}
 	var b strings.Builder
 	for _, i := range t.items[:split] {
 		switch i.role {

@@ -285,7 +285,7 @@ func (r *run) endModel(work context.Context, o outcome) error {
 			r.partial = o.partial
 			return ErrStopped
 		}
-		if e, ok := errors.AsType[*model.Error](o.err); ok && e.Kind == model.ContextTooLong && !r.compacted[o.d.Frame] {
+		if e, ok := errors.AsType[*model.Error](o.err); ok && e.Kind == model.ContextTooLong && !r.compacted[o.d.Frame] && r.hist.HasOlder(o.d.Frame) {
 			r.mustCompact(o.d.Frame) // once; then it goes on
 			return nil
 		}

@@ -86,10 +86,10 @@ func TestHostileAgents(t *testing.T) {
 		t.Errorf("the log does not name what is wrong: %.3000s", log)
 	}
 	svc.stop()
-	for i := range 500 {
+	for i := range 4200 {
 		agent(fmt.Sprint("many-", i), "---\ntype: chat\n---\nx")
 	}
-	if r := h.do("", "config", "check"); r.code != 3 || !strings.Contains(r.err, "at most 256") {
+	if r := h.do("", "config", "check"); r.code != 3 || !strings.Contains(r.err, "at most 4096") {
 		t.Errorf("config check of too many: code %d: %s", r.code, r.err)
 	}
 	if d := time.Since(began); d > 20*time.Second {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"herald/bots/bottest/platform"
@@ -75,25 +76,35 @@ func TestBadMessages(t *testing.T) {
 	r.up()
 }
 
-// A context that grew too long ends with a sentence; the session begins anew when the person says so, and answers again.
+// A context that grew too long is summarised, and the conversation goes on; what no summary makes shorter ends with a sentence, and the
+// session begins anew when the person says so.
 func TestContextThatGrows(t *testing.T) {
 	t.Parallel()
+	summaries := atomic.Int64{}
 	r := begin(t, setup{rules: []modeltest.Rule{func(q *model.Request) (modeltest.Reply, bool) {
 		size := 0
 		for _, m := range q.Messages {
 			size += len(m.Text)
 		}
-		if size < 20_000 {
+		switch {
+		case len(q.Tools) == 0: // only a summary is asked for without them
+			summaries.Add(1)
+			return modeltest.Say("They said many words."), true
+		case size < 40_000:
 			return modeltest.Say("fine"), true
 		}
 		return modeltest.Reply{Wire: modeltest.Wire{Status: 413, Body: "Request Entity Too Large"}}, true
 	}}})
-	last := ""
-	for i := 0; i < 20 && !strings.Contains(last, "too long"); i++ {
-		last = r.answer(r.say("t", fmt.Sprint(i, strings.Repeat(" word", 800))), "a long message")
+	for i := range 20 {
+		if got := r.answer(r.say("t", fmt.Sprint(i, strings.Repeat(" word", 800))), "a long message"); got != "fine" {
+			t.Fatalf("message %d: the person reads %q", i, got)
+		}
 	}
-	if !strings.Contains(last, "too long for the model") || !strings.Contains(last, "`new`") {
-		t.Fatalf("the person reads %q", last)
+	if summaries.Load() == 0 {
+		t.Error("nothing was summarised")
+	}
+	if got := r.answer(r.say("t", strings.Repeat("word ", 10_000)), "a message that is too long alone"); !strings.Contains(got, "too long for the model") || !strings.Contains(got, "`new`") {
+		t.Errorf("the person reads %q", got)
 	}
 	if got := r.answer(r.say("t", "new"), "new"); !strings.Contains(got, "new conversation") {
 		t.Errorf("new: %q", got)
