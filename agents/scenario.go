@@ -26,7 +26,7 @@ type Scenario struct {
 	Tools map[string]string `yaml:"tools"`
 	// Values are what directives in the agent's text become.
 	Values map[string]string `yaml:"values"`
-	Want  Want              `yaml:"want"`
+	Want   Want              `yaml:"want"`
 	// Good is what a scripted model does that has the property, Bad one that has not: they prove the check itself.
 	Good []Step `yaml:"good"`
 	Bad  []Step `yaml:"bad"`
