@@ -33,7 +33,7 @@ func Manifest(o ManifestOptions) ([]byte, error) {
 		return nil, errors.New("make the manifest of the Slack app: events over HTTP need the https address at which Slack reaches Herald")
 	}
 	command := map[string]any{
-		"command": CommandName, "description": "Talk to Herald and tune it", "usage_hint": "help | status | stop | new | why", "should_escape": true,
+		"command": CommandName, "description": "Talk to Herald and tune it", "usage_hint": "ask [agent] TEXT | help | status | stop | new | why", "should_escape": true,
 	}
 	events := map[string]any{"bot_events": BotEvents()}
 	interactivity := map[string]any{"is_enabled": true}

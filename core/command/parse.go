@@ -19,6 +19,8 @@ type Parsed struct {
 	Spec *Spec
 	Word string
 	Args []string
+	// Text is what stands behind the name of a command that takes a text.
+	Text string
 	// Misused: the arguments do not fit the row.
 	Misused bool
 }
@@ -55,6 +57,10 @@ func (t *Table) marked(rest string) Parsed {
 	s := t.names[fold(first)]
 	if s == nil {
 		return Parsed{Is: true, Word: first}
+	}
+	if s.Text {
+		text := strings.TrimSpace(tail)
+		return Parsed{Is: true, Spec: s, Word: first, Text: text, Misused: text == ""}
 	}
 	p := Parsed{Is: true, Spec: s, Word: first, Args: strings.Fields(tail)}
 	if len(p.Args) > s.MaxArgs {

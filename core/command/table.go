@@ -16,7 +16,9 @@ type Name string
 
 // The commands.
 const (
-	Help   Name = "help"
+	Help Name = "help"
+	// Ask puts a message to an agent where a command is typed.
+	Ask    Name = "ask"
 	New    Name = "new"
 	Stop   Name = "stop"
 	Status Name = "status"
@@ -65,6 +67,8 @@ type Spec struct {
 	Args    string
 	MaxArgs int
 	Lenient bool
+	// Text: what stands behind the name is a text and no list of words; without one the command is misused.
+	Text bool
 	// Whole: the name alone is the command, without a mark before it.
 	Whole bool
 	// Least is the least role that may use it.
@@ -105,6 +109,7 @@ func Default(further ...Spec) *Table {
 		{Name: Help, Aliases: []string{"?"}, Args: "[COMMAND]", MaxArgs: 1, Whole: true, Least: people.Restricted, Help: helpHelp, Run: func(_ context.Context, c Call) (string, error) {
 			return t.help(c.Person.Role, c.Args, c.Mark), nil
 		}},
+		{Name: Ask, Args: "[AGENT] TEXT", Text: true, Least: people.Restricted, Help: helpAsk},
 		{Name: New, Aliases: []string{"reset"}, Whole: true, Least: people.Restricted, Help: helpNew},
 		{Name: Stop, Aliases: []string{"cancel"}, Lenient: true, Whole: true, Least: people.Restricted, Help: helpStop},
 		{Name: Compact, Least: people.Restricted, Help: helpCompact},

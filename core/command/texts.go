@@ -3,6 +3,7 @@ package command
 // The fixed texts of the commands, in one place so that they can be translated together.
 const (
 	helpHelp    = "shows the commands, or what one of them does"
+	helpAsk     = "asks me, or the agent that you name, in the conversation of this place; naming another agent than before begins a new session"
 	helpNew     = "ends this conversation's session; the next message begins a new one"
 	helpCompact = "summarises the older part of this conversation for the model; nothing is lost"
 	helpStop    = "stops what is running here and drops what waits for it"

@@ -22,6 +22,8 @@ type Message struct {
 	Direct    bool        `json:"direct,omitempty"`
 	// NoNotes: when the message came, nobody had ever kept a note that could be open to who reads here, so that none need be looked for.
 	NoNotes bool `json:"no_notes,omitempty"`
+	// Agent is the chat agent that was asked for by name; "" is whoever the conversation is with.
+	Agent string `json:"agent,omitempty"`
 	// Task is set in what a task came to: a message that no person has written and no platform knows.
 	Task *session.TaskEnd `json:"task,omitempty"`
 }

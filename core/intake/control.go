@@ -23,7 +23,7 @@ func (i *Intake) change(ctx context.Context, e *event) (chat.Outcome, Reason, er
 	if size := len(e.in.Text); size > e.policy.Text {
 		return i.say(ctx, e, TooLong, tooLong(size, e.policy.Text), false)
 	}
-	why, kind, text := Edited, conversation.Edit, e.in.Text
+	why, kind, text := Edited, conversation.Edit, i.asked(e.in.Text)
 	if e.in.Kind == chat.Delete {
 		why, kind, text = Deleted, conversation.Delete, ""
 	}
@@ -58,6 +58,8 @@ func (i *Intake) runCommand(ctx context.Context, e *event) (chat.Outcome, Reason
 		return i.say(ctx, e, UnknownCommand, spec.Usage(), false)
 	case e.scattered():
 		return i.listRunning(ctx, e)
+	case spec.Name == command.Ask:
+		return i.ask(ctx, e)
 	case spec.Name == command.Compact:
 		return i.compact(ctx, e)
 	case spec.Run == nil:

@@ -30,8 +30,13 @@ func message(e *event) []store.Op {
 		Person: e.who.ID, Sender: in.Sender, Text: in.Text, Files: in.Files, Direct: in.Direct,
 		// The notes were looked for by the person whom the account itself names.
 		NoNotes: e.untouched && e.who.ID == people.PersonOf(in.Sender.Identity),
+		Agent:   e.agent,
 	}
-	return []store.Op{store.Put{Key: m.Key(), Value: conversation.Encode(m)}, e.wake()}
+	ops := []store.Op{store.Put{Key: m.Key(), Value: conversation.Encode(m)}, e.wake()}
+	if e.shown != nil {
+		ops = append(ops, conversation.Say(e.part, e.shown)...)
+	}
+	return ops
 }
 
 // full answers a message that found no room. When the outbox is crowded too nobody reads these answers, and a row takes their place.

@@ -28,6 +28,8 @@ type Options struct {
 	// People defaults to one over Store, Commands to [command.Default].
 	People   *people.People
 	Commands *command.Table
+	// Chats are the ids of the agents that a person can name, as they are now; nil means none. It must not block.
+	Chats func() []string
 	// Policy gives the settings of a workspace as they are now; nil means the defaults. It must not block.
 	Policy func(chat.Workspace) Policy
 	// NewID makes ids that nobody else makes.
@@ -45,6 +47,7 @@ type Intake struct {
 	store    store.Store
 	people   *people.People
 	commands *command.Table
+	chats    func() []string
 	policy   func(chat.Workspace) Policy
 	newID    func() string
 	log      *slog.Logger
@@ -60,7 +63,7 @@ func New(o Options) (*Intake, error) {
 		return nil, errors.New("make an intake: it needs a store and a source of ids; set Options.Store and Options.NewID")
 	}
 	i := &Intake{
-		store: o.Store, people: o.People, commands: o.Commands, policy: o.Policy,
+		store: o.Store, people: o.People, commands: o.Commands, chats: o.Chats, policy: o.Policy,
 		newID: o.NewID, log: o.Log, count: o.Count, wait: o.InteractionWait,
 	}
 	if i.people == nil {
@@ -68,6 +71,9 @@ func New(o Options) (*Intake, error) {
 	}
 	if i.commands == nil {
 		i.commands = command.Default()
+	}
+	if i.chats == nil {
+		i.chats = func() []string { return nil }
 	}
 	if i.policy == nil {
 		i.policy = func(chat.Workspace) Policy { return Policy{} }
@@ -118,6 +124,9 @@ type event struct {
 	untouched bool
 	// extra holds the answers to the queries that the event's kind asked for.
 	extra []store.Answer
+	// agent is the one that the message asks for by name, shown the notice that shows it where it was typed out of sight.
+	agent string
+	shown *conversation.Delivery
 }
 
 func (i *Intake) take(ctx context.Context, in *chat.Inbound) (chat.Outcome, Reason, error) {

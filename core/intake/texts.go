@@ -14,6 +14,12 @@ const (
 	textEmpty     = "There is nothing in your message that I can read. Write what you need, or attach a file."
 	textTooLong   = "Your message has %d kB, and I read at most %d kB at once. Send it in parts, or as a file."
 	textFull      = "%d messages are waiting here already, so this one was not taken. Send it again when the first ones are answered, or write `stop` to drop them."
+	textNoAgent   = "`%s` is no agent that can be asked. %s"
+	textAgents    = "These can: `%s`."
+	textNoAgents  = "None can be named at the moment; leave the name out."
+	textNoWords   = "Write what you want to ask `%s` behind its name."
+	textAsks      = "%s asks:\n\n%s"
+	textAsksAgent = "%s asks `%s`:\n\n%s"
 	textForbidden = "`%s` needs the role `%s`, and yours is `%s`."
 
 	textNoAction  = "This button means nothing to me any more."

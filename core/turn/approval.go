@@ -164,7 +164,7 @@ func code(s string) string {
 func (r *run) denial(w session.Wait) *session.Outcome {
 	i := slices.IndexFunc(r.inbox, func(m conversation.Message) bool {
 		_, ok := denies(m.Text)
-		return ok && m.Task == nil && (m.Person == w.Person || slices.Contains(w.Deciders, m.Person))
+		return ok && m.Task == nil && !r.elsewhere(&m) && (m.Person == w.Person || slices.Contains(w.Deciders, m.Person))
 	})
 	if i < 0 {
 		return nil

@@ -101,7 +101,9 @@ func (r *run) applyWaits(ctx context.Context) error {
 
 // reply is the next message of the person who was asked, as an outcome: its text, or the choice that it numbers.
 func (r *run) reply(w session.Wait) *session.Outcome {
-	i := slices.IndexFunc(r.inbox, func(m conversation.Message) bool { return m.Task == nil && (w.Person == "" || m.Person == w.Person) })
+	i := slices.IndexFunc(r.inbox, func(m conversation.Message) bool {
+		return m.Task == nil && !r.elsewhere(&m) && (w.Person == "" || m.Person == w.Person)
+	})
 	if i < 0 {
 		return nil
 	}
@@ -130,6 +132,12 @@ func (r *run) takeMessages() {
 		return
 	}
 	n := min(len(r.inbox), maxTaken)
+	if first := r.inbox[0]; r.elsewhere(&first) {
+		if r.state.Turn != nil {
+			return // it begins a session of its own once this turn has ended
+		}
+		r.closeSession(&conversation.Control{By: first.Person, Agent: first.Agent})
+	}
 	if r.suspected { // only one message is suspected at a time
 		if r.state.Turn != nil {
 			return
@@ -137,6 +145,9 @@ func (r *run) takeMessages() {
 		n = 1
 	}
 	r.open(r.inbox[0].Person)
+	if i := slices.IndexFunc(r.inbox[:n], func(m conversation.Message) bool { return r.elsewhere(&m) }); i > 0 {
+		n = i // that one asks another agent
+	}
 	turn := ""
 	if r.state.Turn != nil {
 		turn = r.state.Turn.ID
@@ -158,6 +169,12 @@ func (r *run) takeMessages() {
 		r.ops = append(r.ops, store.Delete{Key: m.Key()})
 	}
 	r.inbox = r.inbox[n:]
+}
+
+// elsewhere reports whether a message asks for another agent than the session's by name.
+func (r *run) elsewhere(m *conversation.Message) bool {
+	root := r.state.Root()
+	return m.Agent != "" && (root == nil || r.state.Closed || root.Agent != m.Agent)
 }
 
 // dropLate ends messages that are older than a stop and came after it: they are not run, and say so.

@@ -90,7 +90,7 @@ func (gate) Decide(_ context.Context, c tool.Call) (tool.Decision, error) {
 }
 
 func (r *rig) Agent(_ context.Context, s tool.Scope) (prompt.Agent, error) {
-	if s.Agent != "main" {
+	if s.Agent != "main" && s.Agent != "other" {
 		return prompt.Agent{}, fmt.Errorf("there is no agent %q", s.Agent)
 	}
 	return prompt.Agent{ID: s.Agent, Text: "You are a test."}, nil
@@ -150,6 +150,13 @@ func (r *rig) commit(ops ...store.Op) {
 func (r *rig) say(id, who, text string) {
 	r.t.Helper()
 	m := conversation.Message{V: 1, MessageID: id, Order: id, Person: who, Sender: chat.Sender{Name: who}, Text: text}
+	r.commit(store.Put{Key: m.Key(), Value: conversation.Encode(m)}, store.ScoreNow{Index: conversation.Dedupe, Member: "key/" + id})
+}
+
+// ask is say to an agent by its name.
+func (r *rig) ask(id, who, agent, text string) {
+	r.t.Helper()
+	m := conversation.Message{V: 1, MessageID: id, Order: id, Person: who, Sender: chat.Sender{Name: who}, Text: text, Agent: agent}
 	r.commit(store.Put{Key: m.Key(), Value: conversation.Encode(m)}, store.ScoreNow{Index: conversation.Dedupe, Member: "key/" + id})
 }
 

@@ -124,6 +124,17 @@ func (s agentSource) describe(set *agents.Set, a agents.Agent) prompt.Agent {
 	return out
 }
 
+// chats are the agents that a person can ask by name.
+func (s *Service) chats() []string {
+	var ids []string
+	for _, a := range s.agents.Now().List() {
+		if a.Type == agents.Chat {
+			ids = append(ids, a.ID)
+		}
+	}
+	return ids
+}
+
 // AgentsList is the agents that a may delegate to where no rule and no depth forbids it, "" when there are none.
 func AgentsList(set *agents.Set, a agents.Agent) string {
 	if a.NoTools {

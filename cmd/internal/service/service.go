@@ -203,7 +203,7 @@ func (s *Service) openIntake(ctx context.Context) error {
 	policy := intake.Policy{Exchanges: in.BotExchanges, Window: in.BotWindow, Silence: in.BotSilence, Inbox: in.InboxLimit}
 	var err error
 	s.intake, err = intake.New(intake.Options{
-		Store: s.store, People: ppl, Commands: command.Default(s.ruleCommands()...), Policy: s.policy(policy), NewID: s.opts.NewID, Log: s.log, Count: s.metrics.event,
+		Store: s.store, People: ppl, Commands: command.Default(s.ruleCommands()...), Chats: s.chats, Policy: s.policy(policy), NewID: s.opts.NewID, Log: s.log, Count: s.metrics.event,
 	})
 	return err
 }
