@@ -39,7 +39,7 @@ func rig(t *testing.T, store string, setup func(*scene)) (context.Context, *scen
 }
 
 // A message that kills the process each time is set aside after five attempts, and all others are answered.
-func TestPoison(t *testing.T) {
+func TestPoisonedTurns(t *testing.T) {
 	t.Parallel()
 	for _, store := range []string{onSQLite, onRedis} {
 		t.Run(store, func(t *testing.T) {

@@ -126,8 +126,21 @@ func (s *Store) settings(ctx context.Context) ([]settings, error) {
 	return found, err
 }
 
-// ask reads a server's settings in one pipeline: CONFIG where it is allowed, INFO where not.
-func ask(ctx context.Context, c *goredis.Client) (settings, error) {
+// askTries is how often a server is asked: a connection that breaks over it says nothing of the server, and must not end a start.
+const askTries = 3
+
+// ask reads a server's settings.
+func ask(ctx context.Context, c *goredis.Client) (set settings, err error) {
+	for range askTries {
+		if set, err = askOnce(ctx, c); err == nil || judge(err) != lost || ctx.Err() != nil {
+			break
+		}
+	}
+	return set, err
+}
+
+// askOnce reads a server's settings in one pipeline: CONFIG where it is allowed, INFO where not.
+func askOnce(ctx context.Context, c *goredis.Client) (settings, error) {
 	pipe := c.Pipeline()
 	config := pipe.ConfigGet(ctx, "appendonly")
 	fsync := pipe.ConfigGet(ctx, "appendfsync")

@@ -95,6 +95,19 @@ func TestLostReply(t *testing.T) {
 	}
 }
 
+// TestLostReplyOfTheSettings: a replica that starts while a connection breaks starts all the same.
+func TestLostReplyOfTheSettings(t *testing.T) {
+	t.Parallel()
+	p, s, _ := behindProxy(t, 0)
+	for n := 1; n < 3; n++ {
+		cut := p.Cut()
+		p.CutRepliesAfter(1, n) // the first answer is that about the mark
+		if h, err := s.Health(t.Context()); err != nil || h.Keeps == "" || p.Cut()-cut != n {
+			t.Errorf("%d lost: %+v, %v after %d lost replies", n, h, err, p.Cut()-cut)
+		}
+	}
+}
+
 // TestLostReplyOfAClaim: what the lost answer gave is given again and does not count as a crash.
 func TestLostReplyOfAClaim(t *testing.T) {
 	t.Parallel()
