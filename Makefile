@@ -32,10 +32,10 @@ test: setup ## Run all tests (needs a redis-server program; installs it where it
 	go test $(if $(PACKAGES),-p $(PACKAGES)) -shuffle=on ./...
 
 # Left out of the race run, as the detector can see nothing there and makes them many times slower: large texts and a packed PDF that one
-# goroutine works through, a thousand tasks that one goroutine plays, the benchmark's counts and the poisoned turns, whose service runs under the
-# detector in other tests of the packages crash, hostile and service.
+# goroutine works through, a thousand tasks that one goroutine plays, the benchmark's counts, loads that say so many messages a second, and poisoned
+# turns: the service of the last three runs under the detector in other tests of the packages crash, hostile and service.
 # "make test" runs them all.
-UNRACED := ^TestLongAnswersArriveWhole$$/of_(40000|200000)$$|^TestHostile$$/^a_bomb$$|^TestCounts$$|^TestSlackCounts$$|^TestTasksSurviveKills$$|^TestPoisonedTurns$$
+UNRACED := ^TestLongAnswersArriveWhole$$/of_(40000|200000)$$|^TestHostile$$/^a_bomb$$|^TestCounts$$|^TestSlackCounts$$|^TestTasksSurviveKills$$|^TestPoisonedTurns$$|^TestLoads$$|^TestFlood$$
 
 race: setup ## Run all tests under the race detector (needs a C compiler)
 	go test $(if $(PACKAGES),-p $(PACKAGES)) -race -shuffle=on -skip '$(UNRACED)' ./...
