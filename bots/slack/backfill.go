@@ -145,28 +145,36 @@ func (a *Adapter) backfillAtStart(ctx context.Context) {
 	a.backfill(ctx, answer.Bot.App, g)
 }
 
+// rewalk is walk, tried again as long as Slack does not refuse it and [backfillTries] leaves a try; begin is called before each.
+func (a *Adapter) rewalk(ctx context.Context, c chat.Conversation, since time.Time, begin func(), each func(*message) bool) error {
+	for n := 0; ; n++ {
+		begin()
+		err := a.walk(ctx, c, since, each)
+		if _, no := errors.AsType[*chat.Refused](err); err == nil || no || n == backfillTries {
+			return err
+		}
+		if !sleep(ctx, a.pause(n, err)) {
+			return ctx.Err()
+		}
+	}
+}
+
 // readBack hands on what people wrote in a conversation since an instant, oldest first. more says that there is more than the bound.
 func (a *Adapter) readBack(ctx context.Context, who *self, app string, c chat.Conversation, since time.Time) (handed int, more bool, err error) {
 	var missed []message
-	for n := 0; ; n++ {
-		missed, more = missed[:0], false
-		err = a.walk(ctx, c, since, func(m *message) bool {
-			if order(m.TS) < order(stamp(since)) || who.wrote(m) {
-				return true
-			}
-			if len(missed) == backfillMessages {
-				more = true
-				return false
-			}
-			missed = append(missed, *m)
+	err = a.rewalk(ctx, c, since, func() { missed, more = missed[:0], false }, func(m *message) bool {
+		if order(m.TS) < order(stamp(since)) || who.wrote(m) {
 			return true
-		})
-		if _, no := errors.AsType[*chat.Refused](err); err == nil || no || n == backfillTries {
-			break
 		}
-		if !sleep(ctx, a.pause(n, err)) {
-			return 0, false, ctx.Err()
+		if len(missed) == backfillMessages {
+			more = true
+			return false
 		}
+		missed = append(missed, *m)
+		return true
+	})
+	if ctx.Err() != nil {
+		return 0, false, ctx.Err()
 	}
 	if err != nil {
 		return 0, false, err

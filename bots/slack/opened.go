@@ -171,37 +171,31 @@ func likely(all []home, w chat.Workspace, read map[chat.Conversation]bool) []hom
 // a thread, and in a direct message everything that a person wrote. A message without an own thread has no LatestReply.
 func (a *Adapter) opening(ctx context.Context, who *self, h home, since time.Time) (found []message, more bool, err error) {
 	c := chat.Conversation{Workspace: who.workspace, Channel: h.ID}
-	for n := 0; ; n++ {
-		found, more = nil, false
-		seen := 0
-		err = a.walk(ctx, c, since, func(m *message) bool {
-			if order(m.TS) < order(stamp(since)) {
-				return true
-			}
-			if seen++; seen > backfillLook {
-				more = true
-				return false
-			}
-			if m.Thread != "" && m.Thread != m.TS {
-				m.LatestReply = "" // shown in the channel, too; its thread is another message's
-			}
-			talk := h.IM || m.LatestReply != "" || strings.Contains(m.Text, "<@"+who.user)
-			if !talk || who.wrote(m) && m.LatestReply == "" {
-				return true
-			}
-			if len(found) == backfillMessages {
-				more = true
-				return false
-			}
-			found = append(found, *m)
+	seen := 0
+	err = a.rewalk(ctx, c, since, func() { found, more, seen = nil, false, 0 }, func(m *message) bool {
+		if order(m.TS) < order(stamp(since)) {
 			return true
-		})
-		if _, no := errors.AsType[*chat.Refused](err); err == nil || no || n == backfillTries {
-			break
 		}
-		if !sleep(ctx, a.pause(n, err)) {
-			return nil, false, ctx.Err()
+		if seen++; seen > backfillLook {
+			more = true
+			return false
 		}
+		if m.Thread != "" && m.Thread != m.TS {
+			m.LatestReply = "" // shown in the channel, too; its thread is another message's
+		}
+		talk := h.IM || m.LatestReply != "" || strings.Contains(m.Text, "<@"+who.user)
+		if !talk || who.wrote(m) && m.LatestReply == "" {
+			return true
+		}
+		if len(found) == backfillMessages {
+			more = true
+			return false
+		}
+		found = append(found, *m)
+		return true
+	})
+	if ctx.Err() != nil {
+		return nil, false, ctx.Err()
 	}
 	slices.SortFunc(found, func(x, y message) int { return cmp.Compare(order(x.TS), order(y.TS)) })
 	return found, more, err
