@@ -13,6 +13,7 @@ import (
 
 	"herald/core/tool"
 	"herald/core/tool/sandbox"
+	"herald/core/tool/sandbox/sandboxtest"
 	"herald/skills"
 )
 
@@ -216,13 +217,7 @@ func TestExecuteScript(t *testing.T) {
 // A script of a real skill runs in the real sandbox.
 func TestExecuteScriptForReal(t *testing.T) {
 	t.Parallel()
-	run := sandbox.New(sandbox.Options{})
-	if _, sandboxed, err := run.Check(t.Context()); !sandboxed {
-		if os.Getenv("CI") != "" {
-			t.Fatal(err)
-		}
-		t.Skip(err)
-	}
+	run := sandboxtest.Runner(t, sandbox.Options{})
 	f := newTree(t)
 	f.skill("skills/sum", "Adds numbers")
 	f.write("skills/sum/scripts/sum.sh", "n=0; for a in \"$@\"; do n=$((n + a)); done; echo $n; cat ../data.txt 2>/dev/null; cat \"$(dirname \"$0\")/../assets/unit.txt\"")

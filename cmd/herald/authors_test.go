@@ -16,6 +16,7 @@ import (
 	"herald/core/model"
 	"herald/core/model/modeltest"
 	"herald/core/tool/sandbox"
+	"herald/core/tool/sandbox/sandboxtest"
 )
 
 // fence is one code block of the guide: its language, what stands behind it, and its text.
@@ -76,12 +77,7 @@ func bookseller(r *model.Request) (modeltest.Reply, bool) {
 // The guide for authors does what it says, by its own files and commands, with one service that is never started again.
 func TestTheGuideForAuthors(t *testing.T) {
 	t.Parallel()
-	if _, sandboxed, err := sandbox.New(sandbox.Options{}).Check(t.Context()); !sandboxed {
-		if os.Getenv("CI") != "" {
-			t.Fatal(err)
-		}
-		t.Skip(err)
-	}
+	sandboxtest.Runner(t, sandbox.Options{})
 	guide, err := os.ReadFile("../../docs/authors.md")
 	if err != nil {
 		t.Fatal(err)

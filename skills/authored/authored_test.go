@@ -18,6 +18,7 @@ import (
 
 	"herald/core/tool"
 	"herald/core/tool/sandbox"
+	"herald/core/tool/sandbox/sandboxtest"
 	"herald/skills"
 	"herald/skills/authored"
 )
@@ -476,13 +477,7 @@ func TestOwnershipMatrix(t *testing.T) {
 
 func TestForReal(t *testing.T) {
 	t.Parallel()
-	run := sandbox.New(sandbox.Options{})
-	if _, sandboxed, err := run.Check(t.Context()); !sandboxed {
-		if os.Getenv("CI") != "" {
-			t.Fatal(err)
-		}
-		t.Skip(err)
-	}
+	run := sandboxtest.Runner(t, sandbox.Options{})
 	f := newTree(t)
 	f.write("agents/researcher/tools/count.toml", "description = \"d\"\ncommand = [\"./count.sh\", \"{text}\"]\ntimeout_seconds = 120\n[parameters.properties.text]\ntype = \"string\"\n")
 	f.write("agents/researcher/tools/count.sh", "printf '%s|' \"$1\"; cat")

@@ -58,9 +58,10 @@ var table = []row{
 	{pkg: "core/handover", layer: engines, may: []string{"@vocabulary", "core/store", "core/conversation", "core/worker"}},
 	{pkg: "core/command", layer: engines, may: []string{"@vocabulary", "@ports", "core/session", "core/conversation"}},
 	{pkg: "core/tool/stack", layer: heart, may: []string{"core/model", "core/prompt", "core/session", "core/tool"}, tests: []string{"@vocabulary"}},
-	{pkg: "core/tool/sandbox", layer: engines, modules: []string{"golang.org/x/sys"}},
+	{pkg: "core/tool/sandbox", layer: engines, modules: []string{"golang.org/x/sys"}, tests: []string{"core/tool/sandbox/sandboxtest"}},
+	{pkg: "core/tool/sandbox/sandboxtest", layer: engines, may: []string{"core/tool/sandbox"}},
 	{pkg: "core/tool/builtin", layer: engines, may: []string{"@vocabulary", "core/memory", "core/model", "core/session", "core/tool", "core/tool/sandbox"}},
-	{pkg: "core/tool/files", layer: engines, may: []string{"core/memory", "core/model", "core/session", "core/tool", "core/tool/builtin", "core/tool/gate", "core/tool/sandbox"}, tests: []string{"@vocabulary"}},
+	{pkg: "core/tool/files", layer: engines, may: []string{"core/memory", "core/model", "core/session", "core/tool", "core/tool/builtin", "core/tool/gate", "core/tool/sandbox"}, tests: []string{"@vocabulary", "core/tool/sandbox/sandboxtest"}},
 	{pkg: "core/tool/web", layer: engines, may: []string{"core/model", "core/session", "core/tool"}, modules: []string{"golang.org/x/net/html"}, testModules: []string{"golang.org/x/net/dns/dnsmessage"}},
 	{
 		pkg: "core/tool/policy", layer: engines, may: []string{"core/memory", "core/store", "core/command", "core/people", "core/session", "core/conversation", "core/tool", "core/tool/gate"},
@@ -87,11 +88,11 @@ var table = []row{
 	{pkg: "core/file/pdf", layer: drivers, modules: []string{"github.com/klippa-app/go-pdfium", "github.com/tetratelabs/wazero"}},
 	{pkg: "core/model/openai", layer: drivers, may: []string{"core/model"}, modules: []string{"github.com/sashabaranov/go-openai"}},
 	{pkg: "core/model/modeltest", layer: drivers, may: []string{"core/model"}, tests: []string{"core/model/openai"}},
-	{pkg: "skills", layer: drivers, may: []string{"core/model", "core/session", "core/tool", "core/tool/sandbox", "skills/internal/look"}, modules: []string{"go.yaml.in/yaml/v4"}},
+	{pkg: "skills", layer: drivers, may: []string{"core/model", "core/session", "core/tool", "core/tool/sandbox", "skills/internal/look"}, modules: []string{"go.yaml.in/yaml/v4"}, tests: []string{"core/tool/sandbox/sandboxtest"}},
 	{pkg: "skills/internal/look", layer: drivers},
 	{
 		pkg: "skills/authored", layer: drivers, may: []string{"core/model", "core/session", "core/tool", "core/tool/sandbox", "skills", "skills/internal/look"},
-		modules: []string{"github.com/pelletier/go-toml/v2", "github.com/santhosh-tekuri/jsonschema/v6"},
+		modules: []string{"github.com/pelletier/go-toml/v2", "github.com/santhosh-tekuri/jsonschema/v6"}, tests: []string{"core/tool/sandbox/sandboxtest"},
 	},
 	{pkg: "agents", layer: drivers, modules: []string{"go.yaml.in/yaml/v4"}},
 

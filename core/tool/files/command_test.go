@@ -12,27 +12,15 @@ import (
 	"herald/core/tool"
 	"herald/core/tool/files"
 	"herald/core/tool/sandbox"
+	"herald/core/tool/sandbox/sandboxtest"
 )
-
-// runnerOf is a sandbox; a machine without one cannot tell anything here, but in CI it must be there.
-func runnerOf(t *testing.T) *sandbox.Runner {
-	t.Helper()
-	r := sandbox.New(sandbox.Options{})
-	if _, sandboxed, err := r.Check(t.Context()); err != nil || !sandboxed {
-		if os.Getenv("CI") != "" {
-			t.Fatalf("there is no sandbox: %v", err)
-		}
-		t.Skipf("there is no sandbox: %v", err)
-	}
-	return r
-}
 
 func TestCommands(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "work")
 	var off error
 	o := &files.Options{Folder: func(context.Context, tool.Call) (string, error) { return dir, nil }, Off: func() error { return off }}
-	cmd := o.Command(runnerOf(t))
+	cmd := o.Command(sandboxtest.Runner(t, sandbox.Options{}))
 	run := func(pairs ...any) (string, error) {
 		args := map[string]any{}
 		for i := 0; i < len(pairs); i += 2 {

@@ -15,19 +15,13 @@ import (
 	"time"
 
 	"herald/core/tool/sandbox"
+	"herald/core/tool/sandbox/sandboxtest"
 )
 
-// runner is one whose sandbox works. In CI a machine without one fails; elsewhere the tests of the sandbox say that they saw nothing.
+// runner is one whose sandbox works.
 func runner(t *testing.T) *sandbox.Runner {
 	t.Helper()
-	r := sandbox.New(sandbox.Options{Temp: temp(t)})
-	if _, sandboxed, err := r.Check(t.Context()); !sandboxed {
-		if os.Getenv("CI") != "" {
-			t.Fatalf("CI must have a working bwrap: %v", err)
-		}
-		t.Skip(err)
-	}
-	return r
+	return sandboxtest.Runner(t, sandbox.Options{Temp: temp(t)})
 }
 
 // temp is a folder that every account may enter, as the system's own is.
