@@ -35,16 +35,44 @@ type Stable struct {
 	bytes int
 }
 
-// layout is what of a system prompt can change: text is the digest of the rest.
+// layout is what of a system prompt can change: text is the digest of the rest. It is never changed.
 type layout struct {
 	key    string
 	text   [sha256.Size]byte
 	values map[string]string
 	parts  []Section
+	// of is what it was made from, filled what became of the text.
+	of     origin
+	filled string
+}
+
+// origin is what a layout is made from.
+type origin struct {
+	id, text string
+	values   map[string]string
+	parts    []Section
+	agents   []Delegate
+	// tools are the names of the tools that delegate.
+	tools []string
+}
+
+func originOf(a Agent, tools []tool.Tool) origin {
+	o := origin{id: a.ID, text: a.Text, values: a.Values, parts: a.Sections, agents: a.Agents}
+	for i := range tools {
+		if tools[i].Traits.Delegates {
+			o.tools = append(o.tools, tools[i].Spec.Name)
+		}
+	}
+	return o
+}
+
+// same reports whether both are the same. Nearly always they share their texts, which makes this much cheaper than a digest.
+func (o *origin) same(p *origin) bool {
+	return o.id == p.id && o.text == p.text && maps.Equal(o.values, p.values) && slices.Equal(o.parts, p.parts) && slices.Equal(o.agents, p.agents) && slices.Equal(o.tools, p.tools)
 }
 
 func (l *layout) size() int {
-	n := len(l.key) + sha256.Size
+	n := len(l.key) + sha256.Size + len(l.of.text) + len(l.filled)
 	for k, v := range l.values {
 		n += len(k) + len(v)
 	}
@@ -57,10 +85,17 @@ func (l *layout) size() int {
 // Hold fills an agent's text in for a request with these tools. key names what the session was shown before, "" at its beginning; the key that comes
 // back is what to give the next time.
 func (s *Stable) Hold(a Agent, tools []tool.Tool, key string) (Agent, string) {
-	now := layoutOf(a, tools)
+	of := originOf(a, tools)
+	s.mu.Lock()
+	old := s.get(key)
+	s.mu.Unlock()
+	if old != nil && old.of.same(&of) {
+		return old.apply(a), key
+	}
+	now := layoutOf(of)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if old := s.get(key); old != nil && key != now.key {
+	if old != nil && key != now.key {
 		if grown, ok := now.grownFrom(old); ok {
 			a.Tail = append(slices.Clip(a.Tail), grown)
 			return old.apply(a), key
@@ -70,15 +105,16 @@ func (s *Stable) Hold(a Agent, tools []tool.Tool, key string) (Agent, string) {
 	return now.apply(a), now.key
 }
 
-func layoutOf(a Agent, tools []tool.Tool) *layout {
-	l := &layout{text: sha256.Sum256([]byte(a.ID + "\x00" + a.Text)), values: make(map[string]string), parts: a.Sections}
-	for _, key := range Keys(a.Text) {
+func layoutOf(o origin) *layout {
+	l := &layout{text: sha256.Sum256([]byte(o.id + "\x00" + o.text)), values: make(map[string]string), parts: o.parts, of: o}
+	for _, key := range Keys(o.text) {
 		if key == AgentsList {
-			l.values[key] = a.agents(tools)
-		} else if v := a.Values[key]; v != "" {
+			l.values[key] = o.list()
+		} else if v := o.values[key]; v != "" {
 			l.values[key] = v
 		}
 	}
+	l.filled = Expand(o.text, func(key string) string { return l.values[key] })
 	h := sha256.New()
 	h.Write(l.text[:])
 	add := func(s string) { h.Write([]byte(s)); h.Write([]byte{0}) }
@@ -94,11 +130,11 @@ func layoutOf(a Agent, tools []tool.Tool) *layout {
 	return l
 }
 
-// agents is the list of those that these tools delegate to.
-func (a Agent) agents(tools []tool.Tool) string {
+// list is the list of the agents that the tools delegate to.
+func (o *origin) list() string {
 	var lines []string
-	for _, to := range a.Agents {
-		if slices.ContainsFunc(tools, func(t tool.Tool) bool { return t.Traits.Delegates && (to.Tool == "" || to.Tool == t.Spec.Name) }) {
+	for _, to := range o.agents {
+		if slices.ContainsFunc(o.tools, func(name string) bool { return to.Tool == "" || to.Tool == name }) {
 			lines = append(lines, AgentLine(to.ID, to.Description))
 		}
 	}
@@ -107,7 +143,7 @@ func (a Agent) agents(tools []tool.Tool) string {
 
 // apply is the agent with its text filled in.
 func (l *layout) apply(a Agent) Agent {
-	a.Text = Expand(a.Text, func(key string) string { return l.values[key] })
+	a.Text = l.filled
 	a.Sections, a.Values, a.Agents = l.parts, nil, nil
 	return a
 }

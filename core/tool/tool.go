@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 
 	"herald/core/chat"
 	"herald/core/model"
@@ -125,7 +127,9 @@ type Tool struct {
 
 // Registry is the tools of an installation.
 type Registry struct {
-	tools map[string]Tool
+	tools  map[string]Tool
+	sorted []Tool
+	groups map[string][]string
 }
 
 // NewRegistry checks tools: names are unique and fit every provider, and parameters are an object schema.
@@ -140,6 +144,13 @@ func NewRegistry(tools ...Tool) (*Registry, error) {
 			return nil, fmt.Errorf("tool %q is registered twice", n)
 		}
 		r.tools[n] = t
+	}
+	r.sorted = slices.SortedFunc(maps.Values(r.tools), func(a, b Tool) int { return strings.Compare(a.Spec.Name, b.Spec.Name) })
+	r.groups = make(map[string][]string)
+	for _, t := range r.sorted {
+		if t.Group != "" {
+			r.groups[t.Group] = append(r.groups[t.Group], t.Spec.Name)
+		}
 	}
 	return r, nil
 }
@@ -183,33 +194,11 @@ func (r *Registry) Get(name string) (Tool, bool) {
 	return t, ok
 }
 
-// Select is the tools of these names, sorted, without those that do not exist; nil names mean all.
-func (r *Registry) Select(names []string) []Tool {
-	var out []Tool
-	for n, t := range r.tools {
-		if names == nil || slices.Contains(names, n) {
-			out = append(out, t)
-		}
-	}
-	slices.SortFunc(out, func(a, b Tool) int {
-		if a.Spec.Name < b.Spec.Name {
-			return -1
-		}
-		return 1
-	})
-	return out
-}
+// All is all tools, sorted by name. The caller must not change the list.
+func (r *Registry) All() []Tool { return slices.Clip(r.sorted) }
 
-// Groups are the names of the tools by their group, sorted, without the default set.
-func (r *Registry) Groups() map[string][]string {
-	out := make(map[string][]string)
-	for _, t := range r.Select(nil) {
-		if t.Group != "" {
-			out[t.Group] = append(out[t.Group], t.Spec.Name)
-		}
-	}
-	return out
-}
+// Groups are the names of the tools by their group, sorted, without the default set. The caller must not change them.
+func (r *Registry) Groups() map[string][]string { return r.groups }
 
 // ErrUnknown is what a model is told of a tool that is not its own: invisible equals missing.
 var ErrUnknown = errors.New("there is no such tool")

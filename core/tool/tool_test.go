@@ -43,27 +43,24 @@ func TestRegistryRefuses(t *testing.T) {
 	}
 }
 
-func TestSelect(t *testing.T) {
+func TestAll(t *testing.T) {
 	t.Parallel()
-	r, err := tool.NewRegistry(named("b", `{"type":"object"}`), named("a", `{"type":"object"}`))
+	b := named("b", `{"type":"object"}`)
+	b.Group = "more"
+	r, err := tool.NewRegistry(b, named("a", `{"type":"object"}`))
 	if err != nil {
 		t.Fatal(err)
 	}
-	names := func(want []string) string {
-		var out []string
-		for _, x := range r.Select(want) {
-			out = append(out, x.Spec.Name)
-		}
-		return strings.Join(out, " ")
+	all := r.All()
+	if len(all) != 2 || all[0].Spec.Name != "a" || all[1].Spec.Name != "b" {
+		t.Errorf("all: %v, want them sorted", all)
 	}
-	if got := names(nil); got != "a b" {
-		t.Errorf("all: %q, want them sorted", got)
+	_ = append(all, named("c", `{"type":"object"}`))
+	if again := r.All(); len(again) != 2 {
+		t.Errorf("a caller's append came back: %v", again)
 	}
-	if got := names([]string{"b", "missing"}); got != "b" {
-		t.Errorf("some: %q", got)
-	}
-	if got := names([]string{}); got != "" {
-		t.Errorf("none: %q", got)
+	if got := r.Groups(); len(got) != 1 || len(got["more"]) != 1 || got["more"][0] != "b" {
+		t.Errorf("groups: %v", got)
 	}
 }
 

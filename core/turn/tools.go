@@ -77,7 +77,7 @@ func (r *run) declared(ctx context.Context, f *session.Frame) ([]tool.Tool, erro
 		chain = append(chain, tool.Selection{None: a.NoTools, All: a.AllTools, Names: a.Tools})
 	}
 	c := r.asking(f)
-	all := r.Tools.Select(nil)
+	all := r.Tools.All()
 	for _, src := range r.Sources {
 		ts, err := src.Tools(ctx, c.Scope)
 		if err != nil {

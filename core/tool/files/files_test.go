@@ -69,7 +69,7 @@ func newRig(t *testing.T) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, x := range reg.Select(nil) {
+	for _, x := range reg.All() {
 		r.tools[x.Spec.Name] = x
 	}
 	r.call = tool.Call{Scope: tool.Scope{Person: "ann", Askers: []string{"ann"}, Direct: true, Conversation: chat.Conversation{Workspace: "test:1", Channel: "d"}}}

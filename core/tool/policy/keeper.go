@@ -25,7 +25,7 @@ const fresh = 2 * time.Second
 // Options are what a Keeper needs. Store, File, Roles, Clock and Log are required.
 type Options struct {
 	Store store.Store
-	// File gives the rules of the configuration file as they are now; it must not block.
+	// File gives the rules of the configuration file as they are now; it must not block. A list that it gave is never changed.
 	File func() []gate.Rule
 	// Roles gives the roles and the groups that they may use, as they are now; it must not block.
 	Roles func() gate.Roles
@@ -48,8 +48,31 @@ type Options struct {
 // Keeper is the gate of an installation. Between two claims it keeps nothing that it decides by.
 type Keeper struct {
 	o Options
-	// rules is the last document of rules and what it means: each claim reads the document, and it seldom changes.
+	// rules is the last document of rules and what it means: each claim reads the document, and it seldom changes. last is the set that was made last.
 	rules atomic.Pointer[understood]
+	last  atomic.Pointer[ordered]
+}
+
+// ordered is the set of two lists of rules. It is never changed.
+type ordered struct {
+	file, stored []gate.Rule
+	set          *gate.Set
+}
+
+// set is the rules of the file and stored ones in their order. It is made anew when one of the two lists is another one: neither is changed in place.
+func (k *Keeper) set(stored []gate.Rule) *gate.Set {
+	file := k.o.File()
+	if l := k.last.Load(); l != nil && sameList(l.file, file) && sameList(l.stored, stored) {
+		return l.set
+	}
+	set := gate.NewSet(file, stored)
+	k.last.Store(&ordered{file, stored, set})
+	return set
+}
+
+// sameList reports whether a and b are one list in memory.
+func sameList(a, b []gate.Rule) bool {
+	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }
 
 // understood is what the bytes of a document of rules mean. It is never changed.
@@ -182,7 +205,7 @@ func (d *door) take(as []store.Answer) {
 		d.o.Log.Warn("the rules could not be read: every call needs a person", "partition", d.p, "error", err)
 		return
 	}
-	d.set = gate.NewSet(d.o.File(), stored)
+	d.set = d.Keeper.set(stored)
 }
 
 // Decide implements [tool.Gate].

@@ -27,7 +27,7 @@ const (
 // reserved is the group that holds what agents must not open.
 const reserved = "config"
 
-func (s *Source) todos() tool.Tool {
+func (s *Source) newTodos() tool.Tool {
 	return own(WriteTodos, `Keeps your own plan: the full list each time, with what is done and what you are working on. Nobody else sees it. Use it for work of three steps and more.`, `{"type":"object","properties":{"todos":{"type":"array","items":{"type":"object","properties":{"content":{"type":"string"},"status":{"type":"string","enum":["pending","in_progress","completed"]}},"required":["content","status"]}}},"required":["todos"]}`,
 		session.Traits{Repeatable: true}, func(_ context.Context, c tool.Call) (tool.Result, error) {
 			var in struct {
@@ -76,7 +76,7 @@ func Todos(todos []Todo) (string, error) {
 	return b.String(), nil
 }
 
-func (s *Source) scratchpad() tool.Tool {
+func (s *Source) newScratchpad() tool.Tool {
 	return own(UpdateScratchpad, `Writes a line of the scratchpad, which every agent of this conversation sees in its prompt: findings, decisions, names of files that the others need. An empty value takes the line away. Plans belong in write_todos.`, `{"type":"object","properties":{"key":{"type":"string"},"value":{"type":"string"}},"required":["key","value"]}`,
 		session.Traits{Repeatable: true}, func(_ context.Context, c tool.Call) (tool.Result, error) {
 			var in struct{ Key, Value string }
@@ -99,7 +99,7 @@ func (s *Source) scratchpad() tool.Tool {
 		})
 }
 
-func (s *Source) clarification() tool.Tool {
+func (s *Source) newClarification() tool.Tool {
 	return own(AskClarification, `Asks the person one question and waits for the answer. Ask only what you cannot find out yourself and what changes what you do next. Suggested answers become buttons; the person may also answer in their own words.`, `{"type":"object","properties":{"title":{"type":"string","description":"the question in a few words"},"question":{"type":"string"},"suggested_answers":{"type":"array","items":{"type":"string"}}},"required":["question"]}`,
 		session.Traits{Repeatable: true}, func(_ context.Context, c tool.Call) (tool.Result, error) {
 			var in struct {
@@ -140,7 +140,7 @@ func (s *Source) clarification() tool.Tool {
 		})
 }
 
-func (s *Source) activate() tool.Tool {
+func (s *Source) newActivate() tool.Tool {
 	groups := s.o.Groups()
 	names := slices.Sorted(maps.Keys(groups))
 	var about []string
@@ -182,7 +182,7 @@ var absent = map[string]string{
 	"plugins": "There are none: this version has no plugins. Skills are listed by the type skills.",
 }
 
-func (s *Source) list() tool.Tool {
+func (s *Source) newList() tool.Tool {
 	types := append([]string{"agents"}, slices.Sorted(maps.Keys(s.o.Lists))...)
 	return own(ListItems, `Lists what there is: `+strings.Join(types, ", ")+`.`, `{"type":"object","properties":{"type":{"type":"string","enum":["`+strings.Join(types, `","`)+`"]}},"required":["type"]}`,
 		session.Traits{ReadOnly: true, Repeatable: true}, func(ctx context.Context, c tool.Call) (tool.Result, error) {

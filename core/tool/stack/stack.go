@@ -58,10 +58,20 @@ const (
 )
 
 // Source gives the tools of a frame; see [New].
-type Source struct{ o Options }
+type Source struct {
+	o Options
+	// always are the tools of every frame; the others are given by what an agent may do where it runs.
+	always              []tool.Tool
+	task, subtask, list tool.Tool
+}
 
 // New is the engine's own tools as a [tool.Source].
-func New(o Options) *Source { return &Source{o: o} }
+func New(o Options) *Source {
+	s := &Source{o: o}
+	s.always = []tool.Tool{s.newTodos(), s.newScratchpad(), s.newClarification()}
+	s.task, s.subtask, s.list = s.newTask(), s.newSubtask(), s.newList()
+	return s
+}
 
 // taskType is the only type of agent that others may delegate to.
 const taskType = "task"
@@ -72,7 +82,7 @@ func (s *Source) Tools(ctx context.Context, sc tool.Scope) ([]tool.Tool, error) 
 	if err != nil {
 		return nil, err
 	}
-	out := []tool.Tool{s.todos(), s.scratchpad(), s.clarification()}
+	out := slices.Clone(s.always)
 	tasks := slices.ContainsFunc(s.o.Agents.List(ctx), func(i Info) bool { return i.Type == taskType && i.ID != sc.Agent })
 	switch deeper := sc.Depth < session.MaxDepth; {
 	case !deeper:
@@ -81,15 +91,15 @@ func (s *Source) Tools(ctx context.Context, sc tool.Scope) ([]tool.Tool, error) 
 			out = append(out, s.delegate(ctx, sc, id))
 		}
 	case tasks && sc.Depth == 0:
-		out = append(out, s.task())
+		out = append(out, s.task)
 	case tasks:
-		out = append(out, s.subtask())
+		out = append(out, s.subtask)
 	}
 	if tasks && a.Delegates == nil || len(s.o.Lists) > 0 {
-		out = append(out, s.list())
+		out = append(out, s.list)
 	}
 	if a.Tools == nil && !a.AllTools && len(s.o.Groups()) > 0 {
-		out = append(out, s.activate())
+		out = append(out, s.newActivate())
 	}
 	return out, nil
 }
@@ -103,7 +113,7 @@ func own(name, description, parameters string, traits session.Traits, run func(c
 // delegates are the traits of a delegation: the push of its frame is what is committed, so that a repeated choice changes nothing.
 var delegates = session.Traits{Delegates: true}
 
-func (s *Source) task() tool.Tool {
+func (s *Source) newTask() tool.Tool {
 	modes, how := `"sync"`, ""
 	if s.o.Async {
 		modes, how = `"sync","async"`, ` With mode "async" it works beside this conversation: you get the task's id at once, its result comes later as a message of its own.`
@@ -135,7 +145,7 @@ func (s *Source) task() tool.Tool {
 		})
 }
 
-func (s *Source) subtask() tool.Tool {
+func (s *Source) newSubtask() tool.Tool {
 	return own(ExecuteSubtask, `Gives a part of your task to another agent and waits for its result. It sees nothing of what you see: write into the prompt everything that it needs. Several such calls in one answer work side by side.`, `{"type":"object","properties":{"agent_id":{"type":"string","description":"one of list_items with type agents"},"prompt":{"type":"string"},"title":{"type":"string","description":"what people read of the task"},"description":{"type":"string"},"client":{"type":"string","description":"a configured model; leave it out for the agent's own"}},"required":["agent_id","prompt"]}`,
 		delegates, func(ctx context.Context, c tool.Call) (tool.Result, error) {
 			var in asked
